@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* chart.c - a picture: its head, then charts one below the other, each with its panels and its key. */
+/* chart.c - a picture: its head, then charts one below the other, each with its panels and its
+ * key. */
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>
@@ -11,8 +12,8 @@
 #include "report.h"
 #include "text.h"
 
-/* A column of a paper is 85 mm wide, a page 178 mm, and what is higher than `most` fits none; 96 pixels are an
- * inch. Bitmaps of both have 300 dots an inch. */
+/* A column of a paper is 85 mm wide, a page 178 mm, and what is higher than `most` fits none; 96
+ * pixels are an inch. Bitmaps of both have 300 dots an inch. */
 static const struct { const char *name; double width, font, zoom, most; } sizes[] = {
 	{ "column", 321, 8.5, 3.125, 860 },
 	{ "page", 673, 9.5, 3.125, 900 },
@@ -35,7 +36,8 @@ int look_size(struct look *look, const char *text)
 		look->zoom = sizes[i].zoom;
 		return 0;
 	}
-	if (sscanf(text, "%5ux%5u%c", &width, &height, &end) != 2 || width < 200 || height < 100 || width > 20000 || height > 20000)
+	if (sscanf(text, "%5ux%5u%c", &width, &height, &end) != 2 || width < 200 || height < 100 ||
+	    width > 20000 || height > 20000)
 		return -EINVAL;
 	look->width = width;
 	look->height = height;
@@ -47,7 +49,9 @@ int look_size(struct look *look, const char *text)
 
 int fail_size(const char *text)
 {
-	return fail_as(EXIT_USAGE, 0, "--size: '%s' is neither column, page or screen, nor WIDTHxHEIGHT in pixels (200x100 to 20000x20000)", text);
+	return fail_as(EXIT_USAGE, 0,
+		"--size: '%s' is neither column, page or screen, nor WIDTHxHEIGHT in pixels (200x100 to 20000x20000)",
+		text);
 }
 
 bool chart_has(const struct answer *a)
@@ -98,7 +102,8 @@ void put_word(struct picture *p, enum style style, double x, double y, const cha
 	fputc('\n', p->word[style]);
 }
 
-void put_fit(struct picture *p, enum style style, double x, double y, double room, const char *plain)
+void put_fit(struct picture *p, enum style style, double x, double y, double room,
+	     const char *plain)
 {
 	auto_free char *cut = lettering_fit(plain, room, styles[style].size * p->font, styles[style].bold);
 
@@ -135,24 +140,31 @@ const char *fill_of(char *buf, const struct picture *p, const struct chart *c, i
 	if (pattern)
 		snprintf(buf, LOOK_TEXT, "fc rgb \"#404040\" fs pattern %d border rgb \"#404040\"", pattern);
 	else
-		snprintf(buf, LOOK_TEXT, "fc rgb \"#%06x\" fs solid %s", colour, p->look->grey ? "border rgb \"#404040\"" : "noborder");
+		snprintf(buf, LOOK_TEXT, "fc rgb \"#%06x\" fs solid %s", colour,
+			 p->look->grey ? "border rgb \"#404040\"" : "noborder");
 	return buf;
 }
 
 const char *stroke_of(char *buf, const struct picture *p, const struct chart *c, int part)
 {
-	static const char *const dashes[] = { "solid", "(4*dash,2*dash)", "(dash,1.5*dash)", "(4*dash,1.5*dash,dash,1.5*dash)", "(8*dash,2*dash)", "(dash,3*dash)" };
+	static const char *const dashes[] = { "solid",           "(4*dash,2*dash)",
+					      "(dash,1.5*dash)", "(4*dash,1.5*dash,dash,1.5*dash)",
+					      "(8*dash,2*dash)", "(dash,3*dash)" };
 
 	if (p->look->grey)
-		snprintf(buf, LOOK_TEXT, "lc rgb \"#%s\" dt %s", part / N_OF(dashes) % 2 ? "888888" : "202020", dashes[part % N_OF(dashes)]);
+		snprintf(buf, LOOK_TEXT, "lc rgb \"#%s\" dt %s",
+			 part / N_OF(dashes) % 2 ? "888888" : "202020",
+			 dashes[part % N_OF(dashes)]);
 	else
-		snprintf(buf, LOOK_TEXT, "lc rgb \"#%06x\" dt %s", c->colour[part], part > 13 ? dashes[1] : dashes[0]);
+		snprintf(buf, LOOK_TEXT, "lc rgb \"#%06x\" dt %s", c->colour[part],
+			 part > 13 ? dashes[1] : dashes[0]);
 	return buf;
 }
 
 void put_area(struct picture *p, struct area a, int border)
 {
-	fprintf(p->script, "set lmargin at screen X(%.2f); set rmargin at screen X(%.2f); set tmargin at screen Y(%.2f); set bmargin at screen Y(%.2f)\n"
+	fprintf(p->script,
+		"set lmargin at screen X(%.2f); set rmargin at screen X(%.2f); set tmargin at screen Y(%.2f); set bmargin at screen Y(%.2f)\n"
 		"unset key; unset logscale; unset tics; unset grid; unset colorbox; set border %d lw thick lc rgb \"#555555\"\n",
 		a.x, a.x + a.w, a.y, a.y + a.h, border);
 }
@@ -234,15 +246,18 @@ static void put_key(struct picture *p, const struct chart *c)
 	}
 	columns = fmax(1, fmin(n, room / (widest + 5 * p->font)));
 	put_area(p, (struct area){ 0, 0, p->width, 1 }, 0);
-	fprintf(p->script, "set key at screen X(%.2f), screen Y(%.2f) left top horizontal Left reverse samplen 1.5 height 0 spacing row maxcols %d\n"
-		"set key font small textcolor rgb \"#111111\"\nset xrange [0:1]; set yrange [0:1]\n", p->margin, p->y, columns);
+	fprintf(p->script,
+		"set key at screen X(%.2f), screen Y(%.2f) left top horizontal Left reverse samplen 1.5 height 0 spacing row maxcols %d\n"
+		"set key font small textcolor rgb \"#111111\"\nset xrange [0:1]; set yrange [0:1]\n",
+		p->margin, p->y, columns);
 	for (i = 0; i < c->part.n; i++) {
 		bool line = strstr(key_kind(c, i), "lines");
 		auto_free char *name = lettering_fit(c->part.name[i], room - 5 * p->font, 0.9 * p->font, false);
 
 		if (!*c->part.name[i])
 			continue;
-		put_clause(p, "using (-9):(-9) with %s %s title columnheader(words - 2)", key_kind(c, i), (line ? stroke_of : fill_of)(look, p, c, i));
+		put_clause(p, "using (-9):(-9) with %s %s title columnheader(words - 2)",
+			   key_kind(c, i), (line ? stroke_of : fill_of)(look, p, c, i));
 		lettering_put(p->data, name ?: "");
 		fputs("\n0\t0\n", p->data);
 		end_block(p);
@@ -276,7 +291,8 @@ static int columns_of(struct picture *p, const struct chart *c)
 static void put_panels(struct picture *p, const struct chart *c)
 {
 	int n = columns_of(p, c), i;
-	double w = (p->width - 2 * p->margin) / n, plot = fmin(fmax(0.5 * w, 9 * p->font), 16 * p->font) + p->stretch;
+	double w = (p->width - 2 * p->margin) / n,
+	       plot = fmin(fmax(0.5 * w, 9 * p->font), 16 * p->font) + p->stretch;
 
 	p->columns = n;
 	if (c->kind == FLOW)
@@ -292,7 +308,8 @@ static void put_panels(struct picture *p, const struct chart *c)
 static void put_chart(struct picture *p, int number)
 {
 	const struct chart *c = &p->chart[number];
-	bool key = c->items && c->key && c->kind != CELLS && c->kind != FLOW && !(c->kind == BARS && bars_name_parts(c));
+	bool key = c->items && c->key && c->kind != CELLS && c->kind != FLOW &&
+		   !(c->kind == BARS && bars_name_parts(c));
 	int i;
 
 	if (c->items && c->heading) {
@@ -337,7 +354,10 @@ static int read_charts(struct picture *p, struct room room)
 			return fail_as(EXIT_DATA, ENOMEM, "%s", p->a->name);
 		items += p->chart[p->charts - 1].items;
 	}
-	return items ? 0 : fail_as(EXIT_DATA, 0, "nothing to draw: report '%s' has no rows for this run", p->a->name);
+	return items ? 0 :
+		       fail_as(EXIT_DATA, 0,
+			       "nothing to draw: report '%s' has no rows for this run",
+			       p->a->name);
 }
 
 /* All that is drawn; only then the height is known. 0 or an exit status. */
@@ -363,12 +383,13 @@ static int put_body(struct picture *p, struct room room)
 	return err;
 }
 
-/* A picture that is higher than a page has fewer panels, then fewer rows, and is then drawn on a larger canvas and made smaller, as
- * is one of a given height; to that its plots grow. */
+/* A picture that is higher than a page has fewer panels, then fewer rows, and is then drawn on a
+ * larger canvas and made smaller, as is one of a given height; to that its plots grow. */
 static int fit_body(struct picture *p)
 {
 	struct room room = p->look->width < 500 ? (struct room){ 10, 6, 9 } : (struct room){ 14, 9, 14 };
-	double want = p->look->height / p->look->width, most = (p->look->height ?: p->look->most) / p->look->width, grow;
+	double want = p->look->height / p->look->width,
+	       most = (p->look->height ?: p->look->most) / p->look->width, grow;
 	int err = put_body(p, room);
 
 	while (!err && p->look->most && p->y > p->look->most && (room.panels > 2 || room.rows > 3)) {
@@ -402,8 +423,11 @@ static void put_words(struct picture *p, int from, int to)
 		p->word[i] = NULL;
 		if (p->failed || !*p->words[i])
 			continue;
-		put_clause(p, "using 1:2:words notitle with labels %s noenhanced font %s(%.2f) tc rgb \"#%s\"", styles[i].anchor,
-			   styles[i].bold ? "bold" : "face", styles[i].size * p->font, styles[i].colour);
+		put_clause(
+			p,
+			"using 1:2:words notitle with labels %s noenhanced font %s(%.2f) tc rgb \"#%s\"",
+			styles[i].anchor, styles[i].bold ? "bold" : "face",
+			styles[i].size * p->font, styles[i].colour);
 		fputs(p->words[i], p->data);
 		end_block(p);
 	}
@@ -420,8 +444,10 @@ static void write_script(struct picture *p, const char *name, const char *style,
 	snprintf(id, sizeof(id), "%s", name); /* gnuplot takes letters, digits and _ */
 	for (; (dash = strchr(id, '-'));)
 		*dash = '_';
-	fprintf(script, "picture = \"%s\"; id = \"%s\"; width = %.1f; height = %.1f; zoom = %.3f; across = %.2f; font = %.2f\n%s", name, id, p->look->width,
-		ceil(p->y * p->look->width / p->width - 1e-6), p->look->zoom, p->width, p->font, style);
+	fprintf(script,
+		"picture = \"%s\"; id = \"%s\"; width = %.1f; height = %.1f; zoom = %.3f; across = %.2f; font = %.2f\n%s",
+		name, id, p->look->width, ceil(p->y * p->look->width / p->width - 1e-6),
+		p->look->zoom, p->width, p->font, style);
 	put_words(p, TITLE, DIM);
 	fputs(p->script_text ?: "", script);
 	put_words(p, DIM, STYLES);
@@ -430,7 +456,8 @@ static void write_script(struct picture *p, const char *name, const char *style,
 	p->script = p->data = NULL;
 }
 
-int chart_draw(const struct answer *a, const struct look *look, const char *name, const char *style, FILE *data, FILE *script)
+int chart_draw(const struct answer *a, const struct look *look, const char *name,
+	       const char *style, FILE *data, FILE *script)
 {
 	struct picture p = { .a = a, .look = look, .width = look->width, .font = look->font };
 	int err = fit_body(&p);

@@ -6,12 +6,14 @@
 
 double axis_at(const struct axis *a, double v)
 {
-	double share = a->log ? log(fmax(v, a->low) / a->low) / log(a->high / a->low) : (v - a->low) / (a->high - a->low);
+	double share = a->log ? log(fmax(v, a->low) / a->low) / log(a->high / a->low) :
+				(v - a->low) / (a->high - a->low);
 
 	return a->from + (a->to - a->from) * fmin(1, fmax(0, share));
 }
 
-/* Steps of a logarithmic scale: decades, and of bytes, whose units are powers of 1024, powers of 4. */
+/* Steps of a logarithmic scale: decades, and of bytes, whose units are powers of 1024, powers
+ * of 4. */
 static double log_step(enum unit unit)
 {
 	return unit == UNIT_BYTES ? 4 : 10;
@@ -28,7 +30,8 @@ void axis_decades(struct axis *a, double low, double high, enum unit unit)
 }
 
 /* Calls back with each tick. */
-static void each_tick(const struct axis *a, enum unit unit, int count, void (*call)(void *arg, double v), void *arg)
+static void each_tick(const struct axis *a, enum unit unit, int count,
+		      void (*call)(void *arg, double v), void *arg)
 {
 	double step = unit_step(a->high - a->low, count, unit), v, by = log_step(unit);
 	int skip, i;
@@ -72,7 +75,8 @@ static void write_tick(void *arg, double v)
 	bool fits = t->upright || t->first || at - half > t->last;
 
 	/* gnuplot takes the text of a tick for a format */
-	fprintf(t->p->script, "%s\"%s%s\" %.9g", t->first ? "" : ", ", fits ? buf : "", fits && t->unit == UNIT_PERCENT ? "%" : "", v);
+	fprintf(t->p->script, "%s\"%s%s\" %.9g", t->first ? "" : ", ", fits ? buf : "",
+		fits && t->unit == UNIT_PERCENT ? "%" : "", v);
 	t->first = false;
 	t->last = fits ? at + half + 0.4 * t->p->font : t->last;
 }
@@ -90,10 +94,12 @@ void put_axis(struct picture *p, const char *axis, const struct axis *a, enum un
 	struct ticks t = { p, unit, a, *axis == 'y', true };
 
 	/* a tick is in its range however it was rounded */
-	fprintf(p->script, "set %srange [%.9g:%.9g]\n", axis, a->log ? a->low * 0.999999 : a->low, a->log ? a->high * 1.000001 : a->high);
+	fprintf(p->script, "set %srange [%.9g:%.9g]\n", axis, a->log ? a->low * 0.999999 : a->low,
+		a->log ? a->high * 1.000001 : a->high);
 	if (a->log)
 		fprintf(p->script, "set logscale %s\n", axis);
-	fprintf(p->script, "set %stics nomirror out scale 0.4%s font small tc rgb \"#555555\" (", axis, *axis == 'y' ? "" : " offset 0,lift");
+	fprintf(p->script, "set %stics nomirror out scale 0.4%s font small tc rgb \"#555555\" (",
+		axis, *axis == 'y' ? "" : " offset 0,lift");
 	each_tick(a, unit, count, write_tick, &t);
 	fprintf(p->script, ")\nset grid %stics lt 1 lw thick*0.7 dt solid lc rgb \"#e2e2e2\"\n", axis);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* chart_bars.c - bars that lie: names at their left, amounts at their right. On a logarithmic scale, which has no
- * zero for a bar to begin at, dots; of an interval a line with a dot. */
+/* chart_bars.c - bars that lie: names at their left, amounts at their right. On a logarithmic
+ * scale, which has no zero for a bar to begin at, dots; of an interval a line with a dot. */
 #include <math.h>
 #include "analyzer.h"
 #include "chart_parts.h"
@@ -54,7 +54,8 @@ bool bars_name_parts(const struct chart *c)
 /* One bar of a panel, from the top. */
 struct slot { int row, bar; double y; };
 
-/* The bars of a panel in the order of its items; their number. The last one, which is none, has the height of all. */
+/* The bars of a panel in the order of its items; their number. The last one, which is none, has
+ * the height of all. */
 static int slots_of(const struct picture *p, const struct chart *c, int panel, struct slot *slot)
 {
 	double y = 0;
@@ -89,7 +90,8 @@ static bool same_rows(const struct slot *a, const struct slot *b, int n)
 /* Widths of a panel's bars and of the text on both sides. */
 struct widths { double names, bars, labels; };
 
-static struct widths measure(const struct picture *p, const struct chart *c, int panel, const struct slot *slot, int n, double w)
+static struct widths measure(const struct picture *p, const struct chart *c, int panel,
+			     const struct slot *slot, int n, double w)
 {
 	struct widths r = { 0 };
 	char buf[UNIT_TEXT];
@@ -144,7 +146,8 @@ static bool is_in(const struct item *it, int panel, const struct slot *slot)
 }
 
 /* The last item of that part in a bar, or NULL. */
-static const struct item *item_of(const struct chart *c, int panel, const struct slot *slot, int part)
+static const struct item *item_of(const struct chart *c, int panel, const struct slot *slot,
+				  int part)
 {
 	int i;
 
@@ -154,8 +157,10 @@ static const struct item *item_of(const struct chart *c, int panel, const struct
 	return NULL;
 }
 
-/* The span of a part of a bar, in values: behind the parts before it, or where it floats. False: it is not there. */
-static bool span_of(const struct chart *c, int panel, const struct slot *slot, int part, double *low, double *end)
+/* The span of a part of a bar, in values: behind the parts before it, or where it floats. False:
+ * it is not there. */
+static bool span_of(const struct chart *c, int panel, const struct slot *slot, int part,
+		    double *low, double *end)
 {
 	const struct item *it = item_of(c, panel, slot, part);
 	int i;
@@ -175,7 +180,8 @@ static bool span_of(const struct chart *c, int panel, const struct slot *slot, i
 }
 
 /* One part of each bar, as rectangles; its name where there is room for it. */
-static void put_part(struct picture *p, const struct chart *c, int panel, int part, const struct slot *slot, int n, const struct axis *a, double top)
+static void put_part(struct picture *p, const struct chart *c, int panel, int part,
+		     const struct slot *slot, int n, const struct axis *a, double top)
 {
 	double high = 0.55 * p->font, low, end, x0, x1;
 	bool named = c->key && !p->look->grey && !bars_name_parts(c);
@@ -192,16 +198,22 @@ static void put_part(struct picture *p, const struct chart *c, int panel, int pa
 		x1 = axis_at(a, end);
 		if (!begun++)
 			put_clause(p, "using 1:2:3:4:5:6 notitle with boxxyerror %s", fill_of(look, p, c, part));
-		fprintf(p->data, "%.9g\t%.2f\t%.9g\t%.9g\t%.2f\t%.2f\n", low, slot[k].y, low, end, slot[k].y - high, slot[k].y + high);
-		if (named && x1 - x0 > word_width(p, ON_DARK, c->part.name[part]) + 0.8 * p->font && !(c->rule > low && c->rule < end))
-			put_word(p, is_dark(p, c, part) ? ON_DARK : ON_LIGHT, (x0 + x1) / 2, top + slot[k].y, c->part.name[part]);
+		fprintf(p->data, "%.9g\t%.2f\t%.9g\t%.9g\t%.2f\t%.2f\n", low, slot[k].y, low, end,
+			slot[k].y - high, slot[k].y + high);
+		if (named &&
+		    x1 - x0 > word_width(p, ON_DARK, c->part.name[part]) + 0.8 * p->font &&
+		    !(c->rule > low && c->rule < end))
+			put_word(p, is_dark(p, c, part) ? ON_DARK : ON_LIGHT, (x0 + x1) / 2,
+				 top + slot[k].y, c->part.name[part]);
 	}
 	if (begun)
 		end_block(p);
 }
 
-/* Dots: of a logarithmic scale on a line through the whole plot, of intervals on a line from end to end. */
-static void put_dots(struct picture *p, const struct chart *c, int panel, int part, const struct slot *slot, int n, const struct axis *a)
+/* Dots: of a logarithmic scale on a line through the whole plot, of intervals on a line from end
+ * to end. */
+static void put_dots(struct picture *p, const struct chart *c, int panel, int part,
+		     const struct slot *slot, int n, const struct axis *a)
 {
 	char look[LOOK_TEXT];
 	int dots, k, begun;
@@ -216,10 +228,18 @@ static void put_dots(struct picture *p, const struct chart *c, int panel, int pa
 			if (!begun++ && dots)
 				put_clause(p, "using 1:2 notitle with circles %s", fill_of(look, p, c, part));
 			else if (begun == 1 && !dots)
-				put_clause(p, "using 1:2:3:(0) notitle with vectors nohead lw thick*%s", it->marked ? "1.8 " : "0.8 lc rgb \"#e2e2e2\"");
+				put_clause(
+					p,
+					"using 1:2:3:(0) notitle with vectors nohead lw thick*%s",
+					it->marked ? "1.8 " : "0.8 lc rgb \"#e2e2e2\"");
 			if (begun == 1 && !dots && it->marked)
 				fputs(stroke_of(look, p, c, part), p->script);
-			fprintf(p->data, "%.9g\t%.2f\t%.9g\n", dots ? (it->marked ? it->value : bar_of(c, panel, slot[k].row, slot[k].bar).end) : low, slot[k].y, high - low);
+			fprintf(p->data, "%.9g\t%.2f\t%.9g\n",
+				dots ? (it->marked ?
+						it->value :
+						bar_of(c, panel, slot[k].row, slot[k].bar).end) :
+				       low,
+				slot[k].y, high - low);
 		}
 		if (begun)
 			end_block(p);
@@ -234,8 +254,8 @@ static void put_rule(struct picture *p, double at, double high)
 }
 
 /* Names and amounts; an amount stands behind the dashed rule, where that would go through it. */
-static void put_texts(struct picture *p, const struct chart *c, int panel, const struct slot *slot, int n, const struct axis *a, double top,
-		      double names, struct widths b)
+static void put_texts(struct picture *p, const struct chart *c, int panel, const struct slot *slot,
+		      int n, const struct axis *a, double top, double names, struct widths b)
 {
 	char buf[UNIT_TEXT];
 	double rule = axis_at(a, c->rule), first, x;
@@ -247,11 +267,13 @@ static void put_texts(struct picture *p, const struct chart *c, int panel, const
 			const char *label = label_of(buf, c, &bar);
 
 			x = axis_at(a, bar.end) + (c->log || bar.ranged ? 0.7 : 0.4) * p->font;
-			if (c->rule > a->low && c->rule <= a->high && rule > x - 2 && rule < x + word_width(p, LABEL, label) + 2)
+			if (c->rule > a->low && c->rule <= a->high && rule > x - 2 &&
+			    rule < x + word_width(p, LABEL, label) + 2)
 				x = rule + 0.4 * p->font;
 			put_fit(p, LABEL, x, top + slot[next].y, b.labels, label);
 			if (names)
-				put_fit(p, BAR, a->from - 0.5 * p->font, top + slot[next].y, b.bars, c->bar.name[slot[next].bar]);
+				put_fit(p, BAR, a->from - 0.5 * p->font, top + slot[next].y,
+					b.bars, c->bar.name[slot[next].bar]);
 		}
 		first = (slot[k].y + slot[next - 1].y) / 2;
 		if (names)
@@ -259,7 +281,8 @@ static void put_texts(struct picture *p, const struct chart *c, int panel, const
 	}
 }
 
-static void put_panel(struct picture *p, const struct chart *c, int panel, const struct slot *slot, int n, struct area plot, double names, struct widths b)
+static void put_panel(struct picture *p, const struct chart *c, int panel, const struct slot *slot,
+		      int n, struct area plot, double names, struct widths b)
 {
 	struct axis a = scale_of(c, panel);
 	double left = names ? names - b.names : plot.x;
@@ -268,7 +291,8 @@ static void put_panel(struct picture *p, const struct chart *c, int panel, const
 	a.from = plot.x;
 	a.to = plot.x + plot.w;
 	if (*c->panel.name[panel])
-		put_fit(p, PANEL, left, plot.y - 0.8 * p->font, plot.x + plot.w + b.labels - left, c->panel.name[panel]);
+		put_fit(p, PANEL, left, plot.y - 0.8 * p->font, plot.x + plot.w + b.labels - left,
+			c->panel.name[panel]);
 	put_area(p, plot, c->log ? 3 : 2);
 	fprintf(p->script, "set yrange [%.2f:0]\n", plot.h);
 	put_axis(p, "x", &a, c->unit, fmax(1, plot.w / (5.2 * p->font)));
@@ -285,7 +309,8 @@ static void put_panel(struct picture *p, const struct chart *c, int panel, const
 }
 
 /* Have all panels the same bars, so that their names need to stand there once? */
-static bool is_shared(const struct picture *p, const struct chart *c, struct slot *slot, size_t room)
+static bool is_shared(const struct picture *p, const struct chart *c, struct slot *slot,
+		      size_t room)
 {
 	int n = slots_of(p, c, 0, slot), i;
 
@@ -315,7 +340,9 @@ int bars_columns(struct picture *p, const struct chart *c)
 
 double bars_put(struct picture *p, const struct chart *c, int first, int n)
 {
-	double gap = 1.2 * p->font, w = (p->width - 2 * p->margin - (p->columns - 1) * gap) / p->columns, x = p->margin, high = 0, shared, middle = p->width / 2;
+	double gap = 1.2 * p->font,
+	       w = (p->width - 2 * p->margin - (p->columns - 1) * gap) / p->columns, x = p->margin,
+	       high = 0, shared, middle = p->width / 2;
 	double top = p->y + 1.6 * p->font * (c->panel.n > 1 || *c->panel.name[first]);
 	auto_free struct slot *slot = calloc((size_t)(c->items + 2) * n, sizeof(*slot));
 	struct widths b[8];
@@ -336,11 +363,19 @@ double bars_put(struct picture *p, const struct chart *c, int first, int n)
 	shared = share ? b[0].names + b[0].bars + 1.2 * p->font : 0;
 	for (i = 0; i < n; i++) {
 		bool named = !share || !i;
-		double names = named ? b[i].names + (b[i].bars ? b[i].bars + 0.5 * p->font : 0) + 0.6 * p->font : 0.3 * p->font, inner;
+		double names = named ? b[i].names + (b[i].bars ? b[i].bars + 0.5 * p->font : 0) +
+					       0.6 * p->font :
+				       0.3 * p->font,
+		       inner;
 
-		w = share ? (p->width - 2 * p->margin - (p->columns - 1) * gap - shared) / p->columns + (i ? 0 : shared) : w;
+		w = share ? (p->width - 2 * p->margin - (p->columns - 1) * gap - shared) /
+					    p->columns +
+				    (i ? 0 : shared) :
+			    w;
 		inner = w - names - b[i].labels;
-		put_panel(p, c, first + i, slot + (size_t)i * (c->items + 2), slots[i], (struct area){ x + names, top, inner, high }, named ? x + b[i].names : 0, b[i]);
+		put_panel(p, c, first + i, slot + (size_t)i * (c->items + 2), slots[i],
+			  (struct area){ x + names, top, inner, high }, named ? x + b[i].names : 0,
+			  b[i]);
 		middle = n == 1 ? x + names + inner / 2 : middle;
 		x += w + gap;
 	}

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* chart_flow.c - a flow from parts by way of rows to bars (owner, carrier, device): a band for each item, in the colour of its part. */
+/* chart_flow.c - a flow from parts by way of rows to bars (owner, carrier, device): a band for
+ * each item, in the colour of its part. */
 #include <math.h>
 #include "analyzer.h"
 #include "chart_parts.h"
 
 enum { COLUMNS = 3, WAYS = 64 };
 
-/* A name of a column: what flows through it, where it is, and how far bands have used it up on either side. */
+/* A name of a column: what flows through it, where it is, and how far bands have used it up on
+ * either side. */
 struct node { double amount, y, h, in, out; };
 
 static const struct names *names_of(const struct chart *c, int column)
@@ -20,7 +22,8 @@ static int name_of(const struct item *it, int column)
 }
 
 /* Names below each other, none nearer to the next than a line of text. Returns where they end. */
-static double place_nodes(const struct picture *p, const struct chart *c, int column, struct node *node, double scale, double y)
+static double place_nodes(const struct picture *p, const struct chart *c, int column,
+			  struct node *node, double scale, double y)
 {
 	double least = 1.5 * p->font;
 	int i;
@@ -50,16 +53,20 @@ static void put_band(struct picture *p, double x0, double y0, double x1, double 
 }
 
 /* The bands of one part, a block of data. */
-static void put_bands(struct picture *p, const struct chart *c, int part, struct node node[COLUMNS][WAYS], const double *x, double scale)
+static void put_bands(struct picture *p, const struct chart *c, int part,
+		      struct node node[COLUMNS][WAYS], const double *x, double scale)
 {
 	int i, column, pattern;
 
-	put_clause(p, "using 1:2:3 notitle with filledcurves fc rgb \"#%06x\" fs transparent solid 0.5 noborder",
-		   p->look->grey ? paint_grey(part, &pattern) & 0xe0e0e0 : c->colour[part]);
+	put_clause(
+		p,
+		"using 1:2:3 notitle with filledcurves fc rgb \"#%06x\" fs transparent solid 0.5 noborder",
+		p->look->grey ? paint_grey(part, &pattern) & 0xe0e0e0 : c->colour[part]);
 	for (column = 0; column < 2; column++) {
 		for (i = 0; i < c->items; i++) {
 			const struct item *it = &c->item[i];
-			struct node *from = &node[column][name_of(it, column)], *to = &node[column + 1][name_of(it, column + 1)];
+			struct node *from = &node[column][name_of(it, column)],
+				    *to = &node[column + 1][name_of(it, column + 1)];
 			double h = it->value * scale;
 
 			if (it->part != part || it->absent)
@@ -73,7 +80,8 @@ static void put_bands(struct picture *p, const struct chart *c, int part, struct
 }
 
 /* A name with its amount, or where these have no room, alone. NULL without memory. */
-static char *label_of(struct picture *p, const char *name, double amount, enum unit unit, double room)
+static char *label_of(struct picture *p, const char *name, double amount, enum unit unit,
+		      double room)
 {
 	char buf[UNIT_TEXT], *label = NULL;
 
@@ -86,7 +94,8 @@ static char *label_of(struct picture *p, const char *name, double amount, enum u
 }
 
 /* Width of the widest label of a column, at most `room`, in units of the canvas. */
-static double labels_width(struct picture *p, const struct chart *c, int column, const struct node *node, double room)
+static double labels_width(struct picture *p, const struct chart *c, int column,
+			   const struct node *node, double room)
 {
 	double w = 0;
 	int i;
@@ -99,7 +108,8 @@ static double labels_width(struct picture *p, const struct chart *c, int column,
 	return fmin(w, room);
 }
 
-static void put_nodes(struct picture *p, const struct chart *c, int column, const struct node *node, double x, double room)
+static void put_nodes(struct picture *p, const struct chart *c, int column,
+		      const struct node *node, double x, double room)
 {
 	const struct names *n = names_of(c, column);
 	int i;
@@ -109,7 +119,8 @@ static void put_nodes(struct picture *p, const struct chart *c, int column, cons
 		auto_free char *label = label_of(p, n->name[i], node[i].amount, c->unit, room);
 		double y = node[i].y + node[i].h / 2;
 
-		fprintf(p->data, "%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\n", x, y, x - 0.35 * p->font, x + 0.35 * p->font, node[i].y, node[i].y + node[i].h);
+		fprintf(p->data, "%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\n", x, y, x - 0.35 * p->font,
+			x + 0.35 * p->font, node[i].y, node[i].y + node[i].h);
 		put_fit(p, column ? LABEL : NAME, x + (column ? 0.7 : -0.7) * p->font, y, room, label ?: "");
 	}
 	end_block(p);
@@ -118,7 +129,8 @@ static void put_nodes(struct picture *p, const struct chart *c, int column, cons
 double flow_put(struct picture *p, const struct chart *c)
 {
 	struct node node[COLUMNS][WAYS] = { 0 };
-	double most = fmin(16 * p->font, 0.27 * (p->width - 2 * p->margin)), top = p->y + 0.3 * p->font, sum = 0, scale, end = top;
+	double most = fmin(16 * p->font, 0.27 * (p->width - 2 * p->margin)),
+	       top = p->y + 0.3 * p->font, sum = 0, scale, end = top;
 	double x[COLUMNS];
 	int i;
 

@@ -69,7 +69,8 @@ void put_word(struct picture *p, enum style style, double x, double y, const cha
 double word_width(const struct picture *p, enum style style, const char *plain);
 
 /* A word cut to its room. */
-void put_fit(struct picture *p, enum style style, double x, double y, double room, const char *plain);
+void put_fit(struct picture *p, enum style style, double x, double y, double room,
+	     const char *plain);
 
 /* The next clause of "plot": its data follow, up to end_block(). end_plot() ends the command. */
 void put_clause(struct picture *p, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* chart_read.c - from the rows of a statement to a chart; what has no place of its own is folded, and named. */
+/* chart_read.c - from the rows of a statement to a chart; what has no place of its own is folded,
+ * and named. */
 #include <errno.h>
 #include <math.h>
 #include "analyzer.h"
@@ -8,7 +9,9 @@
 #include "report.h"
 #include "text.h"
 
-static const char *const kinds[] = { "bars", "lines", "areas", "points", "cells", "flow", "note" }; /* enum chart_kind */
+static const char *const kinds[] = {
+	"bars", "lines", "areas", "points", "cells", "flow", "note"
+}; /* enum chart_kind */
 
 enum chart_kind chart_kind(const struct grid *t)
 {
@@ -47,7 +50,8 @@ static int name_number(struct names *n, char *name)
 
 static int name_cell(struct names *n, const struct grid *t, size_t row, int col)
 {
-	return name_number(n, col < 0 ? strdup("") : cell_string(grid_cell(t, row, col), "n/a", text_terminal));
+	return name_number(n, col < 0 ? strdup("") :
+					cell_string(grid_cell(t, row, col), "n/a", text_terminal));
 }
 
 /* A number of a cell; false: there is none. */
@@ -103,7 +107,8 @@ static enum unit read_unit(const char *says, const char *key)
 
 static void read_says(struct chart *c, const char *says)
 {
-	auto_free char *log = report_line(says, "log"), *own = report_line(says, "own"), *fold = report_line(says, "fold");
+	auto_free char *log = report_line(says, "log"), *own = report_line(says, "own"),
+		       *fold = report_line(says, "fold");
 	auto_free char *rule = report_line(says, "rule"), *key = report_line(says, "key");
 
 	c->heading = report_line(says, "heading");
@@ -137,8 +142,8 @@ static int *member(struct item *i, size_t offset)
 	return (int *)((char *)i + offset);
 }
 
-/* More names than there is room for: the smallest become one, "7 others", in the last place. `sum` false: they are left out, and the note
- * says so. offset: of the number in struct item. */
+/* More names than there is room for: the smallest become one, "7 others", in the last place. `sum`
+ * false: they are left out, and the note says so. offset: of the number in struct item. */
 static int fold_names(struct chart *c, struct names *n, size_t offset, int room, bool sum)
 {
 	auto_free struct weight *w = calloc(n->n + 1, sizeof(*w));
@@ -148,13 +153,18 @@ static int fold_names(struct chart *c, struct names *n, size_t offset, int room,
 
 	if (n->n <= room || room < 2)
 		return 0;
-	if (!w || !to || (sum ? asprintf(&name, "%d others", others) :
-			   asprintf(&name, "not drawn: %d other%s (the tables have them)", others, others > 1 ? "s" : "")) < 0)
+	if (!w || !to ||
+	    (sum ? asprintf(&name, "%d others", others) :
+		   asprintf(&name, "not drawn: %d other%s (the tables have them)", others,
+			    others > 1 ? "s" : "")) < 0)
 		return -ENOMEM;
 	for (i = 0; i < n->n; i++)
 		w[i].from = i;
 	for (i = 0; i < c->items; i++)
-		w[*member(&c->item[i], offset)].amount += c->item[i].absent ? 0 : fabs(c->item[i].value ?: c->item[i].high);
+		w[*member(&c->item[i], offset)].amount += c->item[i].absent ?
+								  0 :
+								  fabs(c->item[i].value ?:
+								       c->item[i].high);
 	qsort(w, n->n, sizeof(*w), heavier);
 	for (i = n->n - others; i < n->n; i++)
 		to[w[i].from] = -1;
@@ -204,7 +214,8 @@ static int drop_unused(struct chart *c, struct names *n, size_t offset)
 	return 0;
 }
 
-/* A part is painted as its name up to a colon is; the sum of several parts has a colour of its own. */
+/* A part is painted as its name up to a colon is; the sum of several parts has a colour of its
+ * own. */
 static int paint_parts(struct chart *c)
 {
 	bool named = c->kind == BARS && bars_name_parts(c); /* colours need not tell them apart */
@@ -216,7 +227,9 @@ static int paint_parts(struct chart *c)
 
 		if (word && strstr(word, ": "))
 			*strstr(word, ": ") = '\0';
-		c->colour[i] = word && strstr(word, " others") && *word <= '9' ? PAINT_OTHERS : paint_of(word ?: "", c->colour, named ? 0 : i);
+		c->colour[i] = word && strstr(word, " others") && *word <= '9' ?
+				       PAINT_OTHERS :
+				       paint_of(word ?: "", c->colour, named ? 0 : i);
 	}
 	return c->colour ? 0 : -ENOMEM;
 }
@@ -224,9 +237,16 @@ static int paint_parts(struct chart *c)
 int chart_read(struct chart *c, const struct grid *t, struct room room)
 {
 	const struct columns at = {
-		.panel = grid_find(t, "panel"), .row = grid_find(t, "row"), .bar = grid_find(t, "bar"), .part = grid_find(t, "part"),
-		.value = grid_find(t, "value"), .low = grid_find(t, "low"), .high = grid_find(t, "high"), .x = grid_find(t, "x"),
-		.line = grid_find(t, "line"), .label = grid_find(t, "label"),
+		.panel = grid_find(t, "panel"),
+		.row = grid_find(t, "row"),
+		.bar = grid_find(t, "bar"),
+		.part = grid_find(t, "part"),
+		.value = grid_find(t, "value"),
+		.low = grid_find(t, "low"),
+		.high = grid_find(t, "high"),
+		.x = grid_find(t, "x"),
+		.line = grid_find(t, "line"),
+		.label = grid_find(t, "label"),
 	};
 	auto_free char *own = NULL;
 	size_t row;
@@ -250,11 +270,13 @@ int chart_read(struct chart *c, const struct grid *t, struct room room)
 	own = report_line(t->says, "rows");
 	err = fold_names(c, &c->panel, offsetof(struct item, panel), room.panels, false);
 	if (c->kind == BARS || c->kind == FLOW)
-		err = err ?: fold_names(c, &c->row, offsetof(struct item, row), own ? atoi(own) : room.rows, c->fold);
+		err = err ?: fold_names(c, &c->row, offsetof(struct item, row),
+				       own ? atoi(own) : room.rows, c->fold);
 	if (c->kind == FLOW)
 		err = err ?: fold_names(c, &c->bar, offsetof(struct item, bar), room.rows, true);
 	err = err ?: drop_unused(c, &c->part, offsetof(struct item, part));
-	err = err ?: fold_names(c, &c->part, offsetof(struct item, part), room.parts, c->kind == BARS || c->kind == AREAS || c->kind == FLOW);
+	err = err ?: fold_names(c, &c->part, offsetof(struct item, part), room.parts,
+			       c->kind == BARS || c->kind == AREAS || c->kind == FLOW);
 	return err ?: drop_unused(c, &c->panel, offsetof(struct item, panel)) ?: paint_parts(c);
 }
 

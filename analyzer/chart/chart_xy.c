@@ -22,7 +22,8 @@ static struct stack *stack_at(struct stack *s, int n, double x)
 	return bsearch(&key, s, n, sizeof(*s), by_x);
 }
 
-/* The places of the areas of a panel. A place without anything is one where they come down to 0. Allocated. */
+/* The places of the areas of a panel. A place without anything is one where they come down to 0.
+ * Allocated. */
 static struct stack *stack_make(const struct chart *c, int panel, int *n)
 {
 	struct stack *s = calloc(2 * (size_t)c->items + 2, sizeof(*s));
@@ -68,7 +69,9 @@ static struct axis values_of(const struct chart *c, int panel)
 		if (it->absent || (c->own && it->panel != panel) || it->over > 1)
 			continue;
 		a.high = fmax(a.high, it->ranged ? it->high : it->value);
-		least = it->value > 0 || (it->ranged && it->low > 0) ? fmin(least, it->ranged && it->low > 0 ? it->low : it->value) : least;
+		least = it->value > 0 || (it->ranged && it->low > 0) ?
+				fmin(least, it->ranged && it->low > 0 ? it->low : it->value) :
+				least;
 	}
 	if (c->log && c->rule > 0) {
 		least = fmin(least, c->rule);
@@ -106,10 +109,12 @@ static struct axis across_of(const struct chart *c)
 /* Is the item part of that curve? */
 static bool is_of(const struct chart *c, const struct item *it, int panel, int part, int over)
 {
-	return it->panel == panel && it->part == part && it->over == over && !it->absent && !(c->log && !(it->value > 0));
+	return it->panel == panel && it->part == part && it->over == over && !it->absent &&
+	       !(c->log && !(it->value > 0));
 }
 
-/* Areas from the uppermost on, each from 0 to what it and all parts before it sum to: no seam between them. */
+/* Areas from the uppermost on, each from 0 to what it and all parts before it sum to: no seam
+ * between them. */
 static void put_areas(struct picture *p, const struct chart *c, int panel)
 {
 	char look[LOOK_TEXT];
@@ -121,7 +126,10 @@ static void put_areas(struct picture *p, const struct chart *c, int panel)
 
 		for (i = 0; s && i < c->items; i++) {
 			const struct item *it = &c->item[i];
-			struct stack *at = it->panel == panel && it->part <= part && !it->over && !it->absent ? stack_at(s, n, it->x) : NULL;
+			struct stack *at = it->panel == panel && it->part <= part && !it->over &&
+							   !it->absent ?
+						   stack_at(s, n, it->x) :
+						   NULL;
 
 			if (at)
 				at->sum += it->value;
@@ -139,12 +147,20 @@ static void put_areas(struct picture *p, const struct chart *c, int panel)
 /* Lines and their ranges, lines over areas, and marks, of one part. */
 static void put_curve(struct picture *p, const struct chart *c, int panel, int part)
 {
-	static const struct { enum chart_kind kind; int over; bool range; const char *with; bool line; } ways[] = {
-		{ LINES, 0, true, "using 1:2:(0):3 notitle with vectors nohead lw thick %s", true },
+	static const struct {
+		enum chart_kind kind;
+		int over;
+		bool range;
+		const char *with;
+		bool line;
+	} ways[] = {
+		{ LINES, 0, true, "using 1:2:(0):3 notitle with vectors nohead lw thick %s",
+		  true },
 		{ LINES, 0, false, "using 1:2 notitle with lines lw thick*2 %s", true },
 		{ LINES, 0, false, "using 1:2 notitle with circles %s", false },
 		{ POINTS, 0, false, "using 1:2 notitle with circles %s", false },
-		{ AREAS, 1, false, "using 1:2 notitle with steps lw thick*4 lc rgb \"#ffffff\"", true },
+		{ AREAS, 1, false, "using 1:2 notitle with steps lw thick*4 lc rgb \"#ffffff\"",
+		  true },
 		{ AREAS, 1, false, "using 1:2 notitle with steps lw thick*1.8 %s", true },
 		{ AREAS, 2, false, "using 1:2 notitle with circles %s", false },
 	};
@@ -189,7 +205,8 @@ static void put_cells(struct picture *p, const struct chart *c, int panel)
 			continue;
 		if (!begun++)
 			put_clause(p, "using 1:2:3:4:5:6:7 notitle with boxxyerror fc palette fs solid noborder");
-		fprintf(p->data, "%.9g\t%.9g\t%.9g\t%.9g\t%.9g\t%.9g\t%.9g\n", it->x, it->low, it->x, it->x + c->bin, it->low, it->high, it->value);
+		fprintf(p->data, "%.9g\t%.9g\t%.9g\t%.9g\t%.9g\t%.9g\t%.9g\n", it->x, it->low,
+			it->x, it->x + c->bin, it->low, it->high, it->value);
 	}
 	if (begun)
 		end_block(p);
@@ -213,20 +230,24 @@ static void put_colours(struct picture *p, const struct chart *c)
 	put_axis(p, "cb", &a, c->unit, w / (5 * p->font));
 	if (p->look->grey)
 		fputs("set palette defined (0 \"#f2f2f2\", 1 \"#101010\")\n", p->script);
-	fprintf(p->script, "set colorbox horizontal user origin screen X(%.2f), screen Y(%.2f) size screen X(%.2f), screen %.2f*unit/height noborder\n",
+	fprintf(p->script,
+		"set colorbox horizontal user origin screen X(%.2f), screen Y(%.2f) size screen X(%.2f), screen %.2f*unit/height noborder\n",
 		p->margin + p->font, p->y + 1.1 * p->font, w, 0.8 * p->font);
 }
 
 double xy_put(struct picture *p, const struct chart *c, int first, int n, double plot)
 {
-	double gap = 1.2 * p->font, w = (p->width - 2 * p->margin - (p->columns - 1) * gap) / p->columns, widest = 0, top = p->y, bottom;
+	double gap = 1.2 * p->font,
+	       w = (p->width - 2 * p->margin - (p->columns - 1) * gap) / p->columns, widest = 0,
+	       top = p->y, bottom;
 	bool names = c->panel.n > 1 || *c->panel.name[first], last = first + n >= c->panel.n;
 	int i, part, count = fmax(2, plot / (2.4 * p->font));
 	struct axis across = across_of(c);
 
 	top += c->kind == CELLS && !first ? 3.6 * p->font : 0;
 	if (c->axis && !first)
-		put_fit(p, DIM, p->margin, (top += 1.4 * p->font) - 0.7 * p->font, p->width - 2 * p->margin, c->axis);
+		put_fit(p, DIM, p->margin, (top += 1.4 * p->font) - 0.7 * p->font,
+			p->width - 2 * p->margin, c->axis);
 	top += (names ? 1.5 : 0.5) * p->font;
 	bottom = top + plot;
 	for (i = first; i < first + n; i++) {
@@ -262,6 +283,8 @@ double xy_put(struct picture *p, const struct chart *c, int first, int n, double
 		end_plot(p);
 	}
 	if (c->across && last)
-		put_fit(p, DIM_MIDDLE, p->width / 2 + (p->columns == 1 ? (widest - 1.4 * p->font) / 2 : 0), bottom + 2.6 * p->font, p->width - 2 * p->margin, c->across);
+		put_fit(p, DIM_MIDDLE,
+			p->width / 2 + (p->columns == 1 ? (widest - 1.4 * p->font) / 2 : 0),
+			bottom + 2.6 * p->font, p->width - 2 * p->margin, c->across);
 	return bottom - p->y + (c->across && last ? 3.5 : 2.1) * p->font;
 }

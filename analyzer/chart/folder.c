@@ -19,7 +19,9 @@ int folder_make(struct folder *f)
 		return fail_as(EXIT_DATA, ENOMEM, "temporary folder");
 	}
 	if (!mkdtemp(f->path)) {
-		int err = fail_as(EXIT_DATA, errno, "cannot make a temporary folder %s (TMPDIR names another place)", f->path);
+		int err = fail_as(EXIT_DATA, errno,
+				  "cannot make a temporary folder %s (TMPDIR names another place)",
+				  f->path);
 
 		free(f->path);
 		f->path = NULL;
@@ -29,7 +31,9 @@ int folder_make(struct folder *f)
 	if (f->fd < 0)
 		return fail_as(EXIT_DATA, errno, "cannot enter the temporary folder %s", f->path);
 	if (fstat(f->fd, &st) || st.st_uid != geteuid() || (st.st_mode & 07777) != 0700)
-		return fail_as(EXIT_DATA, 0, "cannot enter the temporary folder %s: somebody exchanged it at this moment", f->path);
+		return fail_as(EXIT_DATA, 0,
+			"cannot enter the temporary folder %s: somebody exchanged it at this moment",
+			f->path);
 	return 0;
 }
 
@@ -60,12 +64,16 @@ int folder_may_place(const struct place *to, const char *dir, const char *name)
 {
 	struct stat st, behind;
 	auto_close int at = openat(to->dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-	int err = at < 0 ? (errno == ENOENT ? 0 : -errno) : fstat(at, &st) ? -errno : place_judge(to, at, &st);
+	int err = at < 0         ? (errno == ENOENT ? 0 : -errno) :
+		  fstat(at, &st) ? -errno :
+				   place_judge(to, at, &st);
 
 	/* it would be replaced, /dev/null for everybody */
 	if (at >= 0 && !err && !S_ISREG(fstatat(to->dir, name, &behind, 0) ? S_IFREG : behind.st_mode))
 		return fail_as(EXIT_DATA, 0, "cannot write %s/%s: it is there, and no regular file", dir, name);
-	return err ? fail_as(EXIT_DATA, 0, "cannot write %s/%s: %s", dir, name, place_error(err, true)) : 0;
+	return err ? fail_as(EXIT_DATA, 0, "cannot write %s/%s: %s", dir, name,
+			     place_error(err, true)) :
+		     0;
 }
 
 static int copy(int from, int to)
@@ -82,10 +90,14 @@ static int copy(int from, int to)
 	return n < 0 ? -errno : 0;
 }
 
-static int copy_to(const struct folder *f, const struct place *to, const char *name, const char *temporary)
+static int copy_to(const struct folder *f, const struct place *to, const char *name,
+		   const char *temporary)
 {
 	auto_close int in = openat(f->fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-	auto_close int out = in < 0 ? -1 : openat(to->dir, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	auto_close int out = in < 0 ? -1 :
+				      openat(to->dir, temporary,
+					     O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+					     0600);
 	int err;
 
 	if (out < 0)

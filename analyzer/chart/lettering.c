@@ -19,9 +19,11 @@ static const short widths[] = {
 /* Ranges that DejaVu Sans and its bold have, for sure. */
 static bool font_has(long code)
 {
-	static const struct { long from, to; } ranges[] = {
-		{ ' ', '~' }, { 0xa0, 0x2e9 }, { 0x300, 0x34f }, { 0x391, 0x3a1 }, { 0x3a3, 0x3ce }, { 0x400, 0x45f }, { 0x1e00, 0x1efb },
-		{ 0x2010, 0x2027 }, { 0x2032, 0x205e }, { 0x2190, 0x22d7 }, { 0x2500, 0x25ff }, { 0xfffd, 0xfffd },
+	static const struct { long from, to;
+	} ranges[] = {
+		{ ' ', '~' },       { 0xa0, 0x2e9 },    { 0x300, 0x34f },   { 0x391, 0x3a1 },
+		{ 0x3a3, 0x3ce },   { 0x400, 0x45f },   { 0x1e00, 0x1efb }, { 0x2010, 0x2027 },
+		{ 0x2032, 0x205e }, { 0x2190, 0x22d7 }, { 0x2500, 0x25ff }, { 0xfffd, 0xfffd },
 	};
 	size_t i;
 
@@ -31,7 +33,8 @@ static bool font_has(long code)
 	return false;
 }
 
-/* Never less than it is: of other letters the widest, and what another font has may be wider than high. */
+/* Never less than it is: of other letters the widest, and what another font has may be wider than
+ * high. */
 static double char_width(long code)
 {
 	if (code >= ' ' && code <= '~')
@@ -94,7 +97,8 @@ char *lettering_fit(const char *plain, double room, double size, bool bold)
 		return strdup(plain);
 	if (half < 0)
 		return strdup("");
-	if (asprintf(&cut, "%.*s…%s", (int)head_bytes(plain, half, size, bold), plain, plain + tail_bytes(plain, half, size, bold)) < 0)
+	if (asprintf(&cut, "%.*s…%s", (int)head_bytes(plain, half, size, bold), plain,
+		     plain + tail_bytes(plain, half, size, bold)) < 0)
 		return NULL;
 	return cut;
 }

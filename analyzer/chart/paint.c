@@ -19,14 +19,15 @@ static const struct { const char *word; uint32_t colour; } palette[] = {
 };
 
 static const uint32_t others[] = {
-	BLUE, ORANGE, GREEN, WINE, SKY, RED, PURPLE, SAND, TEAL, INDIGO, ROSE, OLIVE, PINK, BROWN, PALE_SKY, YELLOW,
+	BLUE, ORANGE, GREEN, WINE,  SKY,  RED,   PURPLE,   SAND,
+	TEAL, INDIGO, ROSE,  OLIVE, PINK, BROWN, PALE_SKY, YELLOW,
 };
 
 /* Greys and patterns that differ from their neighbours in the list; line patterns lie over white. */
 static const struct { uint32_t grey; int pattern; } greys[] = {
-	{ 0x404040, 0 }, { 0xd0d0d0, 0 }, { 0xffffff, 4 }, { 0x808080, 0 }, { 0xffffff, 2 }, { 0xb0b0b0, 5 },
-	{ 0xf0f0f0, 0 }, { 0xffffff, 1 }, { 0xb0b0b0, 0 }, { 0xd0d0d0, 4 }, { 0xffffff, 7 }, { 0xe0e0e0, 2 },
-	{ 0xffffff, 6 }, { 0x606060, 0 },
+	{ 0x404040, 0 }, { 0xd0d0d0, 0 }, { 0xffffff, 4 }, { 0x808080, 0 }, { 0xffffff, 2 },
+	{ 0xb0b0b0, 5 }, { 0xf0f0f0, 0 }, { 0xffffff, 1 }, { 0xb0b0b0, 0 }, { 0xd0d0d0, 4 },
+	{ 0xffffff, 7 }, { 0xe0e0e0, 2 }, { 0xffffff, 6 }, { 0x606060, 0 },
 };
 
 static bool is_taken(uint32_t colour, const uint32_t *taken, int n)

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
 /* plot.c - pictures as files, by gnuplot: the charts of a report (chart.c).
  *
- * gnuplot runs back-ticks and has a shell: nothing from a store ever becomes part of a script. Names reach it as
- * cells of its data. It works in a folder of its own that only we can enter (folder.h), and its products are copied to where they were
- * asked for.
- */
+ * gnuplot runs back-ticks and has a shell: nothing from a store ever becomes part of a script.
+ * Names reach it as cells of its data. It works in a folder of its own that only we can enter
+ * (folder.h), and its products are copied to where they were asked for. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -25,8 +24,8 @@ static FILE *create(const struct folder *work, const char *name, const char *end
 	return asprintf(&file, "%s%s", name, ending) < 0 ? NULL : folder_create(work, file);
 }
 
-/* One block of the .tsv: names behind a #, rows, NaN for what was not measured. gnuplot would number the blocks again
- * if one had no row at all. */
+/* One block of the .tsv: names behind a #, rows, NaN for what was not measured. gnuplot would
+ * number the blocks again if one had no row at all. */
 static void put_block(FILE *f, const struct grid *t)
 {
 	size_t row;
@@ -54,7 +53,8 @@ static bool closed_whole(FILE *f)
 	return !(f && fclose(f)) && !bad;
 }
 
-/* Block 0 has the lines about the run, - for a report about all runs; then come the tables for the picture. */
+/* Block 0 has the lines about the run, - for a report about all runs; then come the tables for the
+ * picture. */
 static void put_data(FILE *f, const struct answer *a)
 {
 	int col = grid_find(&a->picture, "line"), i;
@@ -62,7 +62,9 @@ static void put_data(FILE *f, const struct answer *a)
 
 	fputs("# line\n", f);
 	for (row = 0; row < 2; row++) {
-		const struct cell *c = col >= 0 && row < a->picture.rows ? grid_cell(&a->picture, row, col) : NULL;
+		const struct cell *c = col >= 0 && row < a->picture.rows ?
+					       grid_cell(&a->picture, row, col) :
+					       NULL;
 		auto_free char *s = c && c->type == CELL_TEXT ? text_plot(c->text, c->len) : NULL;
 
 		fprintf(f, "%s%s", row ? "\t" : "", s ?: row ? "" : "-");
@@ -79,7 +81,10 @@ static int write_data(const struct answer *a, const struct folder *work)
 
 	if (data)
 		put_data(data, a);
-	return closed_whole(data) && data ? 0 : fail_as(EXIT_DATA, errno, "cannot write the data of the picture in %s", work->path);
+	return closed_whole(data) && data ?
+		       0 :
+		       fail_as(EXIT_DATA, errno, "cannot write the data of the picture in %s",
+			       work->path);
 }
 
 static void run_child(const struct folder *work, const char *program, char *const argv[])
@@ -113,11 +118,12 @@ static void read_log(const struct folder *work, char *line, size_t size)
 
 static int fail_missing(void)
 {
-	return fail_as(EXIT_DATA, 0, "cannot draw: gnuplot is missing: install the Debian package 'gnuplot-nox'");
+	return fail_as(EXIT_DATA, 0,
+		"cannot draw: gnuplot is missing: install the Debian package 'gnuplot-nox'");
 }
 
-/* A user who draws trusts the programs on the search path. That of root may lead through folders of others, and its programs have all
- * rights: *path is then the name of one that may be run. */
+/* A user who draws trusts the programs on the search path. That of root may lead through folders
+ * of others, and its programs have all rights: *path is then the name of one that may be run. */
 static int find_gnuplot(char **path)
 {
 	int fd;
@@ -164,11 +170,13 @@ static int run_gnuplot(const char *name, const char *kind, const struct folder *
 		return fail_missing();
 	if (!*line && WIFEXITED(status))
 		snprintf(line, sizeof(line), "it ended with status %d", WEXITSTATUS(status));
-	return fail_as(EXIT_DATA, 0, "gnuplot failed on picture '%s': %s", name, *line ? line : "it was killed");
+	return fail_as(EXIT_DATA, 0, "gnuplot failed on picture '%s': %s", name,
+		       *line ? line : "it was killed");
 }
 
 /* The script of the charts, NAME.gp, and what it reads, NAME.dat. */
-static int write_charts(const struct answer *a, const struct look *look, const char *name, const struct folder *work)
+static int write_charts(const struct answer *a, const struct look *look, const char *name,
+			const struct folder *work)
 {
 	auto_free char *style = report_text(NULL, "chart.gp");
 	FILE *data = create(work, name, ".dat"), *script = create(work, name, ".gp");
@@ -184,11 +192,13 @@ static int write_charts(const struct answer *a, const struct look *look, const c
 	return err || !bad ? err : fail_as(EXIT_DATA, errno, "cannot write the picture in %s", work->path);
 }
 
-/* A line of the element <svg> of a file that gnuplot wrote, without titles, which are its own names of what it drew, and with the
- * one id that all pictures have made its own. Text of strangers stands in lines that begin with <text>, and these are left alone. */
+/* A line of the element <svg> of a file that gnuplot wrote, without titles, which are its own
+ * names of what it drew, and with the one id that all pictures have made its own. Text of
+ * strangers stands in lines that begin with <text>, and these are left alone. */
 static void put_line(const char *line, const char *name, FILE *out)
 {
-	const char *p = line + strspn(line, "\t "), *title = strncmp(p, "<text>", 6) ? strstr(p, "<title>") : NULL;
+	const char *p = line + strspn(line, "\t "),
+		   *title = strncmp(p, "<text>", 6) ? strstr(p, "<title>") : NULL;
 
 	if (!strncmp(p, "<g id=\"gnuplot_canvas\"", 22))
 		fprintf(out, "<g id=\"%s-canvas\">\n", name);
@@ -196,17 +206,21 @@ static void put_line(const char *line, const char *name, FILE *out)
 		fprintf(out, title ? "%.*s\n" : "%.*s", (int)(title ? title - p : (ptrdiff_t)strlen(p)), p);
 }
 
-static int put_element(const struct answer *a, const char *name, const struct folder *work, FILE *out)
+static int put_element(const struct answer *a, const char *name, const struct folder *work,
+		       FILE *out)
 {
 	auto_free char *file = NULL, *line = NULL, *title = text_xml(a->title, strlen(a->title));
-	int fd = asprintf(&file, "%s.svg", name) < 0 ? -1 : openat(work->fd, file, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	int fd = asprintf(&file, "%s.svg", name) < 0 ?
+			 -1 :
+			 openat(work->fd, file, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
 	bool inside = false;
 	size_t size = 0;
 
 	if (!f)
 		return fail_as(EXIT_DATA, errno, "cannot read the picture in %s", work->path);
-	fprintf(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" aria-label=\"%s\"", title ?: "");
+	fprintf(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" aria-label=\"%s\"",
+		title ?: "");
 	while (getline(&line, &size, f) > 0) {
 		/* of the head only the size; the symbols defined there are not used */
 		if (!inside && (!strncmp(line, " width=", 7) || !strncmp(line, " viewBox=", 9)))
@@ -224,7 +238,8 @@ static int put_element(const struct answer *a, const char *name, const struct fo
 int plot_inline(const struct answer *a, const struct look *look, const char *name, FILE *out)
 {
 	struct folder work = { .fd = -1 };
-	int err = folder_make(&work) ?: write_charts(a, look, name, &work) ?: run_gnuplot(name, "svg", &work) ?: put_element(a, name, &work, out);
+	int err = folder_make(&work) ?: write_charts(a, look, name, &work) ?:
+		  run_gnuplot(name, "svg", &work) ?: put_element(a, name, &work, out);
 
 	folder_remove(&work);
 	return err;
@@ -233,7 +248,8 @@ int plot_inline(const struct answer *a, const struct look *look, const char *nam
 /* The pictures, and all from which they are drawn. */
 static const char *const products[] = { ".svg", ".png", ".pdf", ".tsv", ".dat", ".gp" };
 
-static int draw_into(const struct answer *a, const struct look *look, const struct place *to, const char *dir)
+static int draw_into(const struct answer *a, const struct look *look, const struct place *to,
+		     const char *dir)
 {
 	struct folder work = { .fd = -1 };
 	char file[96];

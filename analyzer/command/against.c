@@ -15,22 +15,32 @@ static int find_sets(struct comparison *c, const struct options *o, int64_t run)
 	if (err)
 		return err;
 	if (c->sets.n != 1)
-		return fail_as(EXIT_USAGE, 0, "--against %s: which of its runs? labels are there such as '%s': name one, as in %s:%s", o->against,
-			       c->sets.n ? c->sets.set[0].name : "", o->against, c->sets.n ? c->sets.set[0].name : "LABEL");
+		return fail_as(EXIT_USAGE, 0,
+			"--against %s: which of its runs? labels are there such as '%s': name one, as in %s:%s",
+			o->against, c->sets.n ? c->sets.set[0].name : "", o->against,
+			c->sets.n ? c->sets.set[0].name : "LABEL");
 	grown = reallocarray(c->sets.set, 2, sizeof(*grown));
 	if (!grown)
 		return fail_as(EXIT_DATA, ENOMEM, "%s", o->against);
 	c->sets.set = grown;
-	grown[1] = (struct set){ .name = strdup(o->arg[1]), .run = calloc(1, sizeof(*grown[1].run)), .runs = 1 };
+	grown[1] = (struct set){ .name = strdup(o->arg[1]),
+				 .run = calloc(1, sizeof(*grown[1].run)),
+				 .runs = 1 };
 	c->sets.n = 2;
 	if (!grown[1].name || !grown[1].run)
 		return fail_as(EXIT_DATA, ENOMEM, "%s", o->against);
-	grown[1].run[0] = (struct set_run){ .store = strdup(o->arg[1]), .label = strdup(""), .uuid = strdup(""), .run = run };
-	return grown[1].run[0].store && grown[1].run[0].label && grown[1].run[0].uuid ? 0 : fail_as(EXIT_DATA, ENOMEM, "%s", o->against);
+	grown[1].run[0] = (struct set_run){
+		.store = strdup(o->arg[1]), .label = strdup(""), .uuid = strdup(""), .run = run
+	};
+	return grown[1].run[0].store && grown[1].run[0].label && grown[1].run[0].uuid ?
+		       0 :
+		       fail_as(EXIT_DATA, ENOMEM, "%s", o->against);
 }
 
-/* The median of the base's runs with room on both sides; not known where one of them has no exact value. */
-static int set_limit(struct limit *l, const struct quantity *q, size_t runs, double within, char **text)
+/* The median of the base's runs with room on both sides; not known where one of them has no exact
+ * value. */
+static int set_limit(struct limit *l, const struct quantity *q, size_t runs, double within,
+		     char **text)
 {
 	auto_free double *v = calloc(runs, sizeof(*v));
 	double median;
@@ -47,7 +57,8 @@ static int set_limit(struct limit *l, const struct quantity *q, size_t runs, dou
 	median = l->unknown ? 0 : stats_median(v, runs);
 	l->low = median * (1 - within);
 	l->value = median * (1 + within);
-	if ((l->unknown ? asprintf(text, "(the base has no exact value)") : asprintf(text, "%.9g %% of %.9g", 100 * within, median)) < 0)
+	if ((l->unknown ? asprintf(text, "(the base has no exact value)") :
+			  asprintf(text, "%.9g %% of %.9g", 100 * within, median)) < 0)
 		return -ENOMEM;
 	l->text = *text;
 	return 0;

@@ -5,9 +5,10 @@
 
 #include "comparison.h"
 
-/* The limits that `check --against` must keep: one for each ratio of the base. The list and what it points to live
- * until comparison_free(); the limits of the command line are in front of it. Returns 0 or an exit status, the error
- * reported. */
-int against(struct comparison *c, const struct options *o, int64_t run, struct limit **list, int *n);
+/* The limits that `check --against` must keep: one for each ratio of the base. The list and what
+ * it points to live until comparison_free(); the limits of the command line are in front of it.
+ * Returns 0 or an exit status, the error reported. */
+int against(struct comparison *c, const struct options *o, int64_t run, struct limit **list,
+	    int *n);
 
 #endif

@@ -12,10 +12,12 @@
 #define WORD_OF(n) WORD_OF_(n)
 #define NAMED_MAX 8              /* differences that get a sentence each */
 
-static const char *const verdict_names[] = { "differs", "no difference", "equal", "too few runs", "not compared" };
+static const char *const verdict_names[] = { "differs", "no difference", "equal", "too few runs",
+					     "not compared" };
 
 /* A table of the answer with these columns, blank separated. */
-static struct grid *add_table(struct answer *a, const char *name, const char *title, const char *columns)
+static struct grid *add_table(struct answer *a, const char *name, const char *title,
+			      const char *columns)
 {
 	struct grid *t = reallocarray(a->table, a->tables + 1, sizeof(*t));
 
@@ -45,7 +47,8 @@ static int put_text(struct cell **c, const char *text)
 static void put_number(struct cell **c, double n)
 {
 	if (!isnan(n))
-		**c = fabs(n) < 9e15 && n == floor(n) ? (struct cell){ .type = CELL_INT, .i = n } : (struct cell){ .type = CELL_REAL, .r = n };
+		**c = fabs(n) < 9e15 && n == floor(n) ? (struct cell){ .type = CELL_INT, .i = n } :
+							(struct cell){ .type = CELL_REAL, .r = n };
 	++*c;
 }
 
@@ -101,7 +104,10 @@ static void put_difference(FILE *out, const struct comparison *c, const struct d
 	if (d->verdict == NOT_COMPARED)
 		fprintf(out, ", not compared: %s", d->why);
 	else
-		fputs(d->verdict == ALIKE ? ", no difference" : d->verdict == EQUAL ? ", equal in every run" : "", out);
+		fputs(d->verdict == ALIKE ? ", no difference" :
+		      d->verdict == EQUAL ? ", equal in every run" :
+					    "",
+		      out);
 	if (d->verdict != EQUAL && !isnan(d->by)) {
 		fputs(d->verdict == ALIKE ? ": " : ", ", out);
 		put_percent(out, d->by);
@@ -120,7 +126,8 @@ static void put_difference(FILE *out, const struct comparison *c, const struct d
 		fprintf(out, ", %zu and %zu runs.", na, nb);
 }
 
-static int say_difference(struct grid *t, const char *about, const struct comparison *c, const struct difference *d)
+static int say_difference(struct grid *t, const char *about, const struct comparison *c,
+			  const struct difference *d)
 {
 	auto_free char *text = NULL;
 	FILE *out = memory_open(&text, NULL);
@@ -133,11 +140,12 @@ static int say_difference(struct grid *t, const char *about, const struct compar
 	return fclose(out) ? -ENOMEM : add_words(t, about, text);
 }
 
-/* Is the difference one of the few that a change is about? They come first, whether they differ or not; reads only where
- * there are some. */
+/* Is the difference one of the few that a change is about? They come first, whether they differ or
+ * not; reads only where there are some. */
 static bool is_answer(const struct difference *d)
 {
-	bool all = !strcmp(d->q->what, "all"), a = all ? d->a != 0 : d->a > 0, b = all ? d->b != 0 : d->b > 0;
+	bool all = !strcmp(d->q->what, "all"), a = all ? d->a != 0 : d->a > 0,
+	     b = all ? d->b != 0 : d->b > 0;
 
 	return d->q->first && (a || b) && (d->verdict != NOT_COMPARED || !strncmp(d->q->name, "B", 1));
 }
@@ -150,11 +158,14 @@ static int say_answers(struct grid *t, const struct comparison *c, size_t to)
 
 	for (ord = 0; ord < 100; ord++)
 		for (i = 0; !err && i < c->differences; i++)
-			if (c->difference[i].to == to && c->difference[i].q->ord == ord && is_answer(&c->difference[i]) && ++said <= 2 * NAMED_MAX)
+			if (c->difference[i].to == to && c->difference[i].q->ord == ord &&
+			    is_answer(&c->difference[i]) && ++said <= 2 * NAMED_MAX)
 				err = say_difference(t, "answer", c, &c->difference[i]);
 	if (err || said <= 2 * NAMED_MAX)
 		return err;
-	return asprintf(&more, "%zu more, in table `differences`.", said - 2 * NAMED_MAX) < 0 ? -ENOMEM : add_words(t, "answer", more);
+	return asprintf(&more, "%zu more, in table `differences`.", said - 2 * NAMED_MAX) < 0 ?
+		       -ENOMEM :
+		       add_words(t, "answer", more);
 }
 
 /* Sentences with the others that differ, the largest; the names of the rest are in the table. */
@@ -187,7 +198,11 @@ static int say_others(struct grid *t, const struct comparison *c, size_t to)
 		err = add_words(t, "same", text);
 	free(text);
 	text = NULL;
-	if (!err && few && asprintf(&text, "%zu other quantities cannot be shown to differ with so few runs: give 5 each or more.", few) < 0)
+	if (!err && few &&
+	    asprintf(
+		    &text,
+		    "%zu other quantities cannot be shown to differ with so few runs: give 5 each or more.",
+		    few) < 0)
 		return -ENOMEM;
 	return err ?: few ? add_words(t, "too few", text) : 0;
 }
@@ -208,7 +223,8 @@ static int say_absent(struct grid *t, const struct comparison *c)
 		if (d->verdict != NOT_COMPARED || d->to != 1)
 			continue;
 		for (k = 0; k < i && !before; k++)
-			before = c->difference[k].verdict == NOT_COMPARED && c->difference[k].to == 1 && !strcmp(c->difference[k].why, d->why);
+			before = c->difference[k].verdict == NOT_COMPARED &&
+				 c->difference[k].to == 1 && !strcmp(c->difference[k].why, d->why);
 		if (!before && ++n <= NAMED_MAX)
 			fprintf(out, "%s%s (%s)", n > 1 ? "; " : "", d->q->word, d->why);
 	}
@@ -226,12 +242,18 @@ static int say_test(struct grid *t, const struct comparison *c)
 	for (to = 1; to < c->sets.n; to++) {
 		least = fmin(least, stats_least_p(na, c->sets.set[to].runs));
 		if (is_few(c, to))
-			spans = "ranges of the runs, least to most: for intervals give " WORD_OF(STATS_INTERVAL_RUNS) " runs each or more";
+			spans = "ranges of the runs, least to most: for intervals give " WORD_OF(
+				STATS_INTERVAL_RUNS) " runs each or more";
 	}
-	if (asprintf(&few, "Ranges of the runs, least to most. Whether that is more than chance so few cannot show: of runs that are alike %.0f of 100"
-			   " comparisons look like this; give %d each or more.", 100 * least, STATS_INTERVAL_RUNS) < 0 ||
-	    asprintf(&text, "%zu comparisons; of 100 such as this, of runs that are alike, at most 4 say that anything differs (permutations of the runs, max-T); %s.",
-		     c->tested, spans) < 0)
+	if (asprintf(
+		    &few,
+		    "Ranges of the runs, least to most. Whether that is more than chance so few cannot show: of runs that are alike %.0f of 100"
+		    " comparisons look like this; give %d each or more.",
+		    100 * least, STATS_INTERVAL_RUNS) < 0 ||
+	    asprintf(
+		    &text,
+		    "%zu comparisons; of 100 such as this, of runs that are alike, at most 4 say that anything differs (permutations of the runs, max-T); %s.",
+		    c->tested, spans) < 0)
 		return -ENOMEM;
 	if (c->tested && least > ERRORS_FIRST)
 		return add_words(t, "test", few);
@@ -276,8 +298,10 @@ static int put_words(struct answer *a, const struct comparison *c)
 
 static int put_sets(struct answer *a, const struct comparison *c)
 {
-	struct grid *t = add_table(a, "sets", "What was compared (idle: bytes that devices wrote in the control)",
-				   "set run store label kernel device fs filters horizon seconds idle");
+	struct grid *t =
+		add_table(a, "sets",
+			  "What was compared (idle: bytes that devices wrote in the control)",
+			  "set run store label kernel device fs filters horizon seconds idle");
 	size_t i;
 	int err = t ? 0 : -ENOMEM;
 
@@ -294,7 +318,9 @@ static int put_sets(struct answer *a, const struct comparison *c)
 		err = put_text(&cell, r->store) ?: put_text(&cell, r->label);
 		for (k = 0; !err && k < N_OF(facts); k++)
 			err = put_text(&cell, grid_cell(f, 0, grid_find(f, facts[k]))->text);
-		put_real(&cell, grid_cell(f, 0, grid_find(f, "seconds"))->type == CELL_REAL ? grid_cell(f, 0, grid_find(f, "seconds"))->r : NAN);
+		put_real(&cell, grid_cell(f, 0, grid_find(f, "seconds"))->type == CELL_REAL ?
+					grid_cell(f, 0, grid_find(f, "seconds"))->r :
+					NAN);
 		put_number(&cell, c->idle[set]);
 	}
 	return err;
@@ -303,12 +329,14 @@ static int put_sets(struct answer *a, const struct comparison *c)
 static int put_row(struct cell *cell, const struct comparison *c, const struct difference *d)
 {
 	const struct set *a = &c->sets.set[0], *b = &c->sets.set[d->to];
-	const double percent[] = { d->by, d->change.known ? d->change.low : NAN, d->change.known ? d->change.high : NAN };
+	const double percent[] = { d->by, d->change.known ? d->change.low : NAN,
+				   d->change.known ? d->change.high : NAN };
 	bool ratio = !strcmp(d->q->unit, "ratio");
 	void (*number)(struct cell **, double) = ratio ? put_real : put_number;
 	size_t i;
 
-	if (put_text(&cell, verdict_names[d->verdict]) || put_text(&cell, d->q->who) || put_text(&cell, d->q->name) || put_text(&cell, d->q->unit) ||
+	if (put_text(&cell, verdict_names[d->verdict]) || put_text(&cell, d->q->who) ||
+	    put_text(&cell, d->q->name) || put_text(&cell, d->q->unit) ||
 	    put_text(&cell, a->name) || put_text(&cell, b->name) || put_text(&cell, d->bound_a))
 		return -ENOMEM;
 	number(&cell, d->a);
@@ -324,7 +352,8 @@ static int put_row(struct cell *cell, const struct comparison *c, const struct d
 	put_real(&cell, d->p);
 	put_number(&cell, a->runs);
 	put_number(&cell, b->runs);
-	return put_text(&cell, c->unlike ? "forced" : "") ?: put_text(&cell, d->verdict == NOT_COMPARED ? d->why : "") ?:
+	return put_text(&cell, c->unlike ? "forced" : "") ?:
+	       put_text(&cell, d->verdict == NOT_COMPARED ? d->why : "") ?:
 	       put_text(&cell, is_few(c, d->to) ? "range" : "interval");
 }
 
@@ -338,14 +367,17 @@ static bool is_few_anywhere(const struct comparison *c)
 
 static int put_differences(struct answer *a, const struct comparison *c)
 {
-	struct grid *t = add_table(a, "differences", is_few_anywhere(c) ?
-				   "Medians, and the difference in percent of the first with the range of the runs, low to high (p: adjusted for all comparisons)" :
-				   "Medians, and the difference in percent of the first with its 95 % interval (p: adjusted for all comparisons)",
-				   "verdict who quantity unit from to bound_a a a_low a_high bound_b b b_low b_high percent low high p runs_a runs_b forced note span");
+	struct grid *t = add_table(
+		a, "differences",
+		is_few_anywhere(c) ?
+			"Medians, and the difference in percent of the first with the range of the runs, low to high (p: adjusted for all comparisons)" :
+			"Medians, and the difference in percent of the first with its 95 % interval (p: adjusted for all comparisons)",
+		"verdict who quantity unit from to bound_a a a_low a_high bound_b b b_low b_high percent low high p runs_a runs_b forced note span");
 	size_t i;
 	int err = t ? 0 : -ENOMEM;
 
-	if (t && asprintf(&t->hide, " unit%s a_low a_high b_low b_high runs_a runs_b forced span", c->sets.n > 2 ? "" : " from to") < 0)
+	if (t && asprintf(&t->hide, " unit%s a_low a_high b_low b_high runs_a runs_b forced span",
+			  c->sets.n > 2 ? "" : " from to") < 0)
 		return -ENOMEM;
 	for (i = 0; !err && i < c->differences; i++) {
 		struct cell *cell = grid_add(t);
@@ -375,7 +407,8 @@ static int put_values(struct answer *a, const struct comparison *c)
 			if (!cell || put_text(&cell, c->sets.set[set].name) || put_text(&cell, r->store))
 				return -ENOMEM;
 			put_number(&cell, r->run);
-			err = put_text(&cell, q->who) ?: put_text(&cell, q->name) ?: put_text(&cell, q->unit) ?: put_text(&cell, q->bound[k]);
+			err = put_text(&cell, q->who) ?: put_text(&cell, q->name) ?:
+			      put_text(&cell, q->unit) ?: put_text(&cell, q->bound[k]);
 			put_number(&cell, q->value[k]);
 		}
 	}
@@ -406,8 +439,11 @@ static int put_dots(struct answer *a, const struct comparison *c)
 		put_value(out, d->q, d->a, d->bound_a);
 		fputs(" -> ", out);
 		put_value(out, d->q, d->b, d->bound_b);
-		if (fclose(out) || asprintf(&label, "%s%s%s%s%s", strcmp(d->q->what, "all") ? d->q->who : "", strcmp(d->q->what, "all") ? ": " : "", d->q->word,
-					    c->sets.n > 2 ? ", " : "", c->sets.n > 2 ? c->sets.set[d->to].name : "") < 0)
+		if (fclose(out) ||
+		    asprintf(&label, "%s%s%s%s%s", strcmp(d->q->what, "all") ? d->q->who : "",
+			     strcmp(d->q->what, "all") ? ": " : "", d->q->word,
+			     c->sets.n > 2 ? ", " : "",
+			     c->sets.n > 2 ? c->sets.set[d->to].name : "") < 0)
 			return -ENOMEM;
 		if (put_text(&cell, label))
 			return -ENOMEM;
@@ -422,7 +458,8 @@ static int put_dots(struct answer *a, const struct comparison *c)
 	return 0;
 }
 
-/* The picture: a line from one end of the interval, or range, to the other, with a dot for the difference of the medians. */
+/* The picture: a line from one end of the interval, or range, to the other, with a dot for the
+ * difference of the medians. */
 static int put_intervals(struct answer *a, const struct comparison *c)
 {
 	static const char *const says[] = {
@@ -475,8 +512,12 @@ static int put_head(struct answer *a, const struct comparison *c)
 		struct cell *cell = grid_add(&a->head);
 		auto_free char *text = NULL;
 
-		if (!cell || asprintf(&text, "%c %s: %zu run%s of %s%s%s", (char)('A' + i % 26), s->name, s->runs, s->runs == 1 ? "" : "s", s->run[0].store,
-				      strcmp(s->run[0].store, s->run[s->runs - 1].store) ? " and others" : "", c->unlike ? "; NOT comparable, forced" : "") < 0 ||
+		if (!cell ||
+		    asprintf(&text, "%c %s: %zu run%s of %s%s%s", (char)('A' + i % 26), s->name,
+			     s->runs, s->runs == 1 ? "" : "s", s->run[0].store,
+			     strcmp(s->run[0].store, s->run[s->runs - 1].store) ? " and others" :
+										  "",
+			     c->unlike ? "; NOT comparable, forced" : "") < 0 ||
 		    put_text(&cell, text))
 			return -ENOMEM;
 	}
@@ -501,8 +542,10 @@ static int put_picture_head(struct answer *a, const struct comparison *c)
 
 		if (len > 7 && !strcmp(name + len - 7, ".sqlite"))
 			len -= 7;
-		if (!cell || asprintf(&text, "%c %.*s: %zu run%s%s", (char)('A' + i % 26), (int)len, name, s->runs,
-				      s->runs == 1 ? "" : "s", c->unlike ? "; NOT comparable, forced" : "") < 0 ||
+		if (!cell ||
+		    asprintf(&text, "%c %.*s: %zu run%s%s", (char)('A' + i % 26), (int)len, name,
+			     s->runs, s->runs == 1 ? "" : "s",
+			     c->unlike ? "; NOT comparable, forced" : "") < 0 ||
 		    put_text(&cell, text))
 			return -ENOMEM;
 	}
@@ -517,6 +560,6 @@ int compare_answer(const struct comparison *c, struct answer *a)
 	a->about_store = true;
 	if (!a->title || !a->main)
 		return -ENOMEM;
-	return put_head(a, c) ?: put_picture_head(a, c) ?: put_words(a, c) ?: put_differences(a, c) ?: put_sets(a, c) ?: put_dots(a, c) ?:
-	       put_intervals(a, c) ?: put_values(a, c);
+	return put_head(a, c) ?: put_picture_head(a, c) ?: put_words(a, c) ?: put_differences(a, c) ?:
+	       put_sets(a, c) ?: put_dots(a, c) ?: put_intervals(a, c) ?: put_values(a, c);
 }

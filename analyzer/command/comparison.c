@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* comparison.c - asks each run of several sets for the same quantities, checks that the runs are comparable, and
- * tests which quantities differ between sets of repeats. */
+/* comparison.c - asks each run of several sets for the same quantities, checks that the runs are
+ * comparable, and tests which quantities differ between sets of repeats. */
 #include <errno.h>
 #include <math.h>
 #include "analyzer.h"
@@ -25,15 +25,26 @@ static int no_memory(void)
 	return fail_as(EXIT_DATA, ENOMEM, "compare");
 }
 
-static int ask_run(const struct options *o, const struct set_run *r, const char *rules, struct grid *values, struct grid *facts)
+static int ask_run(const struct options *o, const struct set_run *r, const char *rules,
+		   struct grid *values, struct grid *facts)
 {
-	static const char what[] = "SELECT * FROM v_compare WHERE CASE WHEN :each OR :system IS NOT NULL THEN rank < 4 ELSE rank = 4 END";
+	static const char what[] =
+		"SELECT * FROM v_compare WHERE CASE WHEN :each OR :system IS NOT NULL THEN rank < 4 ELSE rank = 4 END";
 	static const char which[] = "SELECT * FROM v_compare_run";
-	struct ask ask = { .run = r->run, .per = per_names[o->per], .system = o->system, .rules = rules, .systems = "v_process", .each = o->has_per,
-			   .has_logical = o->has_logical, .logical_bytes = o->logical_bytes,
-			   .copies = o->copies, .shares = o->shares };
+	struct ask ask = { .run = r->run,
+			   .per = per_names[o->per],
+			   .system = o->system,
+			   .rules = rules,
+			   .systems = "v_process",
+			   .each = o->has_per,
+			   .has_logical = o->has_logical,
+			   .logical_bytes = o->logical_bytes,
+			   .copies = o->copies,
+			   .shares = o->shares };
 	struct store *s = NULL;
-	int err = store_open(&s, r->store) ?: store_ask(s, &ask) ?: report_views(s, o->reports, what, "v_process v_compare_run") ?: store_asked(s, o->system);
+	int err = store_open(&s, r->store) ?: store_ask(s, &ask) ?:
+		  report_views(s, o->reports, what, "v_process v_compare_run") ?:
+		  store_asked(s, o->system);
 
 	if (!err)
 		err = store_query(s, "compare", what, NULL, values);
@@ -110,9 +121,10 @@ static const struct { const char *column, *word, *only; } facts[] = {
 	{ "horizon", "horizon" },
 };
 
-/* A fact as text. Filters by number of a process, or by name of a device, are equal in all runs: the number and the name
- * differ each time. */
-static void fact_text(const struct comparison *c, size_t run, const char *column, char *out, size_t size)
+/* A fact as text. Filters by number of a process, or by name of a device, are equal in all runs:
+ * the number and the name differ each time. */
+static void fact_text(const struct comparison *c, size_t run, const char *column, char *out,
+		      size_t size)
 {
 	const struct cell *v = grid_cell(&c->facts[run], 0, grid_find(&c->facts[run], column));
 	const char *p = v->type == CELL_TEXT ? v->text : "n/a";
@@ -139,9 +151,11 @@ static void check_fact(const struct comparison *c, size_t f, FILE *out, int *bad
 	for (i = 0; i < c->runs; i++) {
 		set = comparison_set(c, i, &r);
 		fact_text(c, i, facts[f].column, text, sizeof(text));
-		if (!strcmp(text, facts[f].only ?: first) || (!strcmp(facts[f].column, "status") && !strcmp(text, "unknown")))
+		if (!strcmp(text, facts[f].only ?: first) ||
+		    (!strcmp(facts[f].column, "status") && !strcmp(text, "unknown")))
 			continue;
-		fprintf(out, "%s%s: %s in %s (%s:%lld)", (*bad)++ ? "; " : "", facts[f].word, text, c->sets.set[set].name, r->store, (long long)r->run);
+		fprintf(out, "%s%s: %s in %s (%s:%lld)", (*bad)++ ? "; " : "", facts[f].word, text,
+			c->sets.set[set].name, r->store, (long long)r->run);
 		if (!facts[f].only) {
 			set = comparison_set(c, 0, &q);
 			fprintf(out, ", %s in %s (%s:%lld)", first, c->sets.set[set].name, q->store, (long long)q->run);
@@ -163,7 +177,9 @@ static int check_alike(struct comparison *c, const struct options *o)
 	if (fclose(out))
 		return no_memory();
 	if (bad && !o->force)
-		return fail_as(EXIT_DATA, 0, "not comparable: %s (--force compares them nevertheless, and says so)", c->unlike);
+		return fail_as(EXIT_DATA, 0,
+			"not comparable: %s (--force compares them nevertheless, and says so)",
+			c->unlike);
 	if (!bad) {
 		free(c->unlike);
 		c->unlike = NULL;
@@ -189,7 +205,8 @@ static int by_key(const void *a, const void *b)
 {
 	const struct entry *x = a, *y = b;
 
-	return strcmp(x->what, y->what) ?: strcmp(x->who, y->who) ?: strcmp(x->name, y->name) ?: (x->run > y->run) - (x->run < y->run);
+	return strcmp(x->what, y->what) ?: strcmp(x->who, y->who) ?: strcmp(x->name, y->name) ?:
+	       (x->run > y->run) - (x->run < y->run);
 }
 
 static int list_entries(const struct comparison *c, struct entry **out, size_t *n)
@@ -205,8 +222,12 @@ static int list_entries(const struct comparison *c, struct entry **out, size_t *
 		const struct grid *t = &c->values[i];
 
 		for (row = 0; row < t->rows; row++)
-			(*out)[(*n)++] = (struct entry){ .what = text_of(t, row, "what"), .who = text_of(t, row, "who"), .name = text_of(t, row, "name"),
-							 .t = t, .row = row, .run = i };
+			(*out)[(*n)++] = (struct entry){ .what = text_of(t, row, "what"),
+							 .who = text_of(t, row, "who"),
+							 .name = text_of(t, row, "name"),
+							 .t = t,
+							 .row = row,
+							 .run = i };
 	}
 	qsort(*out, *n, sizeof(**out), by_key);
 	return 0;
@@ -218,8 +239,13 @@ static int begin_quantity(struct comparison *c, const struct entry *e)
 	struct quantity *q = &c->quantity[c->quantities++];
 	size_t i;
 
-	*q = (struct quantity){ .what = e->what, .who = e->who, .name = e->name, .word = text_of(e->t, e->row, "word"), .unit = text_of(e->t, e->row, "unit"),
-				.ord = grid_cell(e->t, e->row, grid_find(e->t, "ord"))->i, .first = grid_cell(e->t, e->row, grid_find(e->t, "first"))->i };
+	*q = (struct quantity){ .what = e->what,
+				.who = e->who,
+				.name = e->name,
+				.word = text_of(e->t, e->row, "word"),
+				.unit = text_of(e->t, e->row, "unit"),
+				.ord = grid_cell(e->t, e->row, grid_find(e->t, "ord"))->i,
+				.first = grid_cell(e->t, e->row, grid_find(e->t, "first"))->i };
 	q->value = calloc(c->runs, sizeof(*q->value));
 	q->bound = calloc(c->runs, sizeof(*q->bound));
 	if (!q->value || !q->bound)
@@ -253,7 +279,8 @@ static int find_quantities(struct comparison *c)
 	if (!c->quantity && !err)
 		err = no_memory();
 	for (i = 0; !err && i < n; i++) {
-		if (!i || strcmp(e[i].what, e[i - 1].what) || strcmp(e[i].who, e[i - 1].who) || strcmp(e[i].name, e[i - 1].name))
+		if (!i || strcmp(e[i].what, e[i - 1].what) || strcmp(e[i].who, e[i - 1].who) ||
+		    strcmp(e[i].name, e[i - 1].name))
 			err = begin_quantity(c, &e[i]);
 		if (!err)
 			take_value(&c->quantity[c->quantities - 1], &e[i]);
@@ -261,8 +288,10 @@ static int find_quantities(struct comparison *c)
 	return err;
 }
 
-/* The median of a set's runs, with the bound that all of them allow. range: `span` is that of the values, not an interval of the median. */
-static int describe(const struct quantity *q, size_t from, size_t n, bool range, double *median, const char **bound, struct span *span)
+/* The median of a set's runs, with the bound that all of them allow. range: `span` is that of the
+ * values, not an interval of the median. */
+static int describe(const struct quantity *q, size_t from, size_t n, bool range, double *median,
+		    const char **bound, struct span *span)
 {
 	auto_free double *v = malloc(n * sizeof(*v));
 	size_t i;
@@ -289,7 +318,8 @@ static int describe(const struct quantity *q, size_t from, size_t n, bool range,
 	return 0;
 }
 
-static bool is_constant(const struct quantity *q, size_t from_a, size_t na, size_t from_b, size_t nb)
+static bool is_constant(const struct quantity *q, size_t from_a, size_t na, size_t from_b,
+			size_t nb)
 {
 	size_t i;
 
@@ -304,18 +334,21 @@ bool is_few(const struct comparison *c, size_t to)
 	return c->sets.set[0].runs < STATS_INTERVAL_RUNS || c->sets.set[to].runs < STATS_INTERVAL_RUNS;
 }
 
-static int fill_difference(struct comparison *c, struct difference *d, const struct quantity *q, size_t to, size_t from_b)
+static int fill_difference(struct comparison *c, struct difference *d, const struct quantity *q,
+			   size_t to, size_t from_b)
 {
 	size_t na = c->sets.set[0].runs, nb = c->sets.set[to].runs;
 	bool range = is_few(c, to);
 	int err;
 
 	*d = (struct difference){ .q = q, .to = to, .by = NAN, .p = NAN, .verdict = NOT_COMPARED };
-	err = describe(q, 0, na, range, &d->a, &d->bound_a, &d->span_a) ?: describe(q, from_b, nb, range, &d->b, &d->bound_b, &d->span_b);
+	err = describe(q, 0, na, range, &d->a, &d->bound_a, &d->span_a) ?:
+	      describe(q, from_b, nb, range, &d->b, &d->bound_b, &d->span_b);
 	if (err)
 		return err;
 	if (strcmp(d->bound_a, "exact") || strcmp(d->bound_b, "exact")) {
-		d->why = isnan(d->a) || isnan(d->b) ? q->note ?: "not in every run" : q->note ?: "a bound in one run";
+		d->why = isnan(d->a) || isnan(d->b) ? q->note ?: "not in every run" :
+						      q->note ?: "a bound in one run";
 		return 0;
 	}
 	d->verdict = is_constant(q, 0, na, from_b, nb) ? EQUAL : ALIKE;
@@ -327,8 +360,10 @@ static int fill_difference(struct comparison *c, struct difference *d, const str
 	return 0;
 }
 
-/* Puts one family of a pair of sets to the test, at `errors` for all of it. *shown: whether every one differs. */
-static int test_family(struct comparison *c, size_t to, size_t from_b, bool first, double errors, bool *shown)
+/* Puts one family of a pair of sets to the test, at `errors` for all of it. *shown: whether every
+ * one differs. */
+static int test_family(struct comparison *c, size_t to, size_t from_b, bool first, double errors,
+		       bool *shown)
 {
 	size_t na = c->sets.set[0].runs, nb = c->sets.set[to].runs, n = 0, i, k;
 	auto_free struct sample *s = calloc(c->differences ?: 1, sizeof(*s));
@@ -336,7 +371,8 @@ static int test_family(struct comparison *c, size_t to, size_t from_b, bool firs
 	auto_free double *room = NULL;
 
 	for (i = 0; d && i < c->differences; i++)
-		if (c->difference[i].to == to && c->difference[i].verdict == ALIKE && (c->difference[i].q->first == c->about) == first)
+		if (c->difference[i].to == to && c->difference[i].verdict == ALIKE &&
+		    (c->difference[i].q->first == c->about) == first)
 			d[n++] = &c->difference[i];
 	room = calloc((n ?: 1) * (na + nb), sizeof(*room));
 	if (!s || !d || !room)
@@ -374,10 +410,12 @@ static int largest_first(const void *a, const void *b)
 		return x->verdict < y->verdict ? -1 : 1;
 	if (p != q)
 		return p > q ? -1 : 1;
-	return strcmp(x->q->who, y->q->who) ?: (x->q->ord > y->q->ord) - (x->q->ord < y->q->ord) ?: strcmp(x->q->name, y->q->name);
+	return strcmp(x->q->who, y->q->who) ?: (x->q->ord > y->q->ord) - (x->q->ord < y->q->ord) ?:
+	       strcmp(x->q->name, y->q->name);
 }
 
-/* Is the comparison about writes (1) or reads (2)? Exchanging runs between the sets does not change that. */
+/* Is the comparison about writes (1) or reads (2)? Exchanging runs between the sets does not
+ * change that. */
 static int find_about(const struct comparison *c)
 {
 	double sum[3] = { 0 };
@@ -406,7 +444,9 @@ int comparison_test(struct comparison *c)
 		if (!err)
 			err = test_family(c, to, from, true, ERRORS_FIRST / pairs, &shown);
 		if (!err)
-			err = test_family(c, to, from, false, (ERRORS_REST + (shown ? ERRORS_FIRST : 0)) / pairs, &shown);
+			err = test_family(c, to, from, false,
+					  (ERRORS_REST + (shown ? ERRORS_FIRST : 0)) / pairs,
+					  &shown);
 		from += c->sets.set[to].runs;
 	}
 	qsort(c->difference, c->differences, sizeof(*c->difference), largest_first);

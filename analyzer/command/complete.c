@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* complete.c - scripts by which bash and zsh complete command lines, from the tables of commands, options and reports. */
+/* complete.c - scripts by which bash and zsh complete command lines, from the tables of commands,
+ * options and reports. */
 #include <ctype.h>
 #include <errno.h>
 #include <string.h>
@@ -37,7 +38,8 @@ static void put_report_tables(const char *name, const char *title)
 	printf("' ;;\n");
 }
 
-static struct completed option(const char *name, const char *value, const char *const *choices, const char *doc)
+static struct completed option(const char *name, const char *value, const char *const *choices,
+			       const char *doc)
 {
 	struct completed c = { .name = name, .value = value, .choices = choices, .doc = doc };
 
@@ -51,14 +53,16 @@ static struct completed option(const char *name, const char *value, const char *
 	return c;
 }
 
-static void bash_option(const char *name, const char *value, const char *const *choices, const char *doc)
+static void bash_option(const char *name, const char *value, const char *const *choices,
+			const char *doc)
 {
 	struct completed c = option(name, value, choices, doc);
 
 	complete_bash_value(&c);
 }
 
-static void bash_name(const char *name, const char *value, const char *const *choices, const char *doc)
+static void bash_name(const char *name, const char *value, const char *const *choices,
+		      const char *doc)
 {
 	printf(" %s", name);
 }
@@ -84,7 +88,8 @@ static int complete_bash(const struct command_word *words)
 	return err;
 }
 
-static void zsh_option(const char *name, const char *value, const char *const *choices, const char *doc)
+static void zsh_option(const char *name, const char *value, const char *const *choices,
+		       const char *doc)
 {
 	struct completed c = option(name, value, choices, doc);
 

@@ -73,16 +73,32 @@ static int cmd_completion(const struct options *o);
 
 /* To add a command that is not a report: a row here. */
 static const struct command commands[] = {
-	{ "ingest", "STORE [FILE...]", "read runs in JSON Lines (default: stdin) into a store", 1, 64, cmd_ingest, "" },
-	{ "merge", "NEW A B [C...]", "make one run of those of several hosts: STORE or STORE:RUN each, default the newest", 3, 64, tend_merge, "" },
-	{ "prune", "STORE[:RUNS]", "take out runs, or with --events their events: RUNS, --older DAYS, --to SIZE", 1, 1, tend_prune, "" },
-	{ "migrate", "STORE", "bring a store of an older version to the format of this one", 1, 1, tend_migrate, "" },
-	{ "compare", "A B [C...]", "what differs between sets of repeated runs: stores, folders, STORE:RUNS, labels", 1, 64, compare },
-	{ "report", "STORE", "write a run as one page of HTML, with all charts and tables (-o FILE.html)", 1, 1, page },
-	{ "sql", "STORE [SQL]", "answer statements of one's own, with the views of reports (default: from stdin; .views lists those)", 1, 2, sql },
-	{ "help", "[QUESTION...]", "which command answers a question; without one, all", 0, 64, help_question, "" },
-	{ "completion", "SHELL", "the script by which bash or zsh completes command lines", 1, 1, cmd_completion, "" },
-	{ "attach", "STORE LEDGER", "put the ledger of a workload into the run that it is of (--run; default: the newest)", 2, 2, cmd_attach, "--run" },
+	{ "ingest", "STORE [FILE...]", "read runs in JSON Lines (default: stdin) into a store", 1,
+	  64, cmd_ingest, "" },
+	{ "merge", "NEW A B [C...]",
+	  "make one run of those of several hosts: STORE or STORE:RUN each, default the newest", 3,
+	  64, tend_merge, "" },
+	{ "prune", "STORE[:RUNS]",
+	  "take out runs, or with --events their events: RUNS, --older DAYS, --to SIZE", 1, 1,
+	  tend_prune, "" },
+	{ "migrate", "STORE", "bring a store of an older version to the format of this one", 1, 1,
+	  tend_migrate, "" },
+	{ "compare", "A B [C...]",
+	  "what differs between sets of repeated runs: stores, folders, STORE:RUNS, labels", 1, 64,
+	  compare },
+	{ "report", "STORE",
+	  "write a run as one page of HTML, with all charts and tables (-o FILE.html)", 1, 1,
+	  page },
+	{ "sql", "STORE [SQL]",
+	  "answer statements of one's own, with the views of reports (default: from stdin; .views lists those)",
+	  1, 2, sql },
+	{ "help", "[QUESTION...]", "which command answers a question; without one, all", 0, 64,
+	  help_question, "" },
+	{ "completion", "SHELL", "the script by which bash or zsh completes command lines", 1, 1,
+	  cmd_completion, "" },
+	{ "attach", "STORE LEDGER",
+	  "put the ledger of a workload into the run that it is of (--run; default: the newest)",
+	  2, 2, cmd_attach, "--run" },
 };
 
 static int cmd_completion(const struct options *o)
@@ -119,7 +135,9 @@ static int help(const struct options *o)
 /* Names of reports become file names. */
 static bool is_plain(const char *name)
 {
-	return *name && strlen(name) < 64 && !name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_-")] && strcmp(name, "views");
+	return *name && strlen(name) < 64 &&
+	       !name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_-")] &&
+	       strcmp(name, "views");
 }
 
 /* A name alone is a store when it can be no report's name, or when a file has it and no report. */
@@ -145,7 +163,8 @@ static int check_plot(const struct options *o, const char *name, const char *tex
 	return fail_as(EXIT_USAGE, 0, "report '%s' has no picture%s%s", name, why ? ": " : "", why ?: "");
 }
 
-/* Returns the WHAT of --by by which a report cuts its bytes, NULL where it cuts none. timeline also cuts by the lines of other reports. */
+/* Returns the WHAT of --by by which a report cuts its bytes, NULL where it cuts none. timeline
+ * also cuts by the lines of other reports. */
 static const char *part_of(const struct options *o, const char *report)
 {
 	if (o->has_per && (!o->per || o->per > PER_ALL))
@@ -155,7 +174,8 @@ static const char *part_of(const struct options *o, const char *report)
 	return o->has_step ? "cause" : NULL;
 }
 
-static int answer_report(const struct options *o, const char *name, const char *text, const struct rec_load *ledger, struct store *s)
+static int answer_report(const struct options *o, const char *name, const char *text,
+			 const struct rec_load *ledger, struct store *s)
 {
 	bool about_store = report_about_store(text);
 	auto_free char *rules = report_text(NULL, "systems.json"), *systems = report_line(text, "systems");
@@ -164,12 +184,26 @@ static int answer_report(const struct options *o, const char *name, const char *
 	struct ask ask = { .per = lines_by ?: per_names[own ? 0 : o->per],
 			   .by = part_of(o, name),
 			   .step = o->step,
-			   .system = o->system, .rules = rules, .systems = systems ?: about_store ? NULL : "v_process",
-			   .about_store = about_store, .plot = o->plot, .cdf = o->cdf, .once = o->once,
-			   .select = &o->select, .all_rows = o->select.wheres || o->select.sort || o->select.top, .has_ops = o->has_ops, .ops = o->ops,
-			   .has_logical = o->has_logical, .logical_bytes = o->logical_bytes,
-			   .copies = o->copies, .shares = o->shares,
-			   .ledger = ledger, .ledger_name = o->ledger, .each = o->has_per, .limit = o->limit, .limits = o->limits };
+			   .system = o->system,
+			   .rules = rules,
+			   .systems = systems ?: about_store ? NULL : "v_process",
+			   .about_store = about_store,
+			   .plot = o->plot,
+			   .cdf = o->cdf,
+			   .once = o->once,
+			   .select = &o->select,
+			   .all_rows = o->select.wheres || o->select.sort || o->select.top,
+			   .has_ops = o->has_ops,
+			   .ops = o->ops,
+			   .has_logical = o->has_logical,
+			   .logical_bytes = o->logical_bytes,
+			   .copies = o->copies,
+			   .shares = o->shares,
+			   .ledger = ledger,
+			   .ledger_name = o->ledger,
+			   .each = o->has_per,
+			   .limit = o->limit,
+			   .limits = o->limits };
 	auto_free struct limit *limits = NULL;
 	struct comparison base = { 0 };
 	struct answer a = { .exact = o->exact };
@@ -186,7 +220,8 @@ static int answer_report(const struct options *o, const char *name, const char *
 	if (!err && !rules)
 		err = fail_as(EXIT_DATA, errno, "cannot read systems.json");
 	if (!err)
-		err = store_ask(s, &ask) ?: report_views(s, o->reports, text, ask.systems) ?: store_asked(s, o->system);
+		err = store_ask(s, &ask) ?: report_views(s, o->reports, text, ask.systems) ?:
+		      store_asked(s, o->system);
 	if (!err)
 		err = report_run(s, name, text, &a);
 	if (!err)
@@ -214,11 +249,15 @@ static int check_by(const struct options *o, const char *name, const char *text)
 	if (o->per == PER_CARRIER && !carried)
 		return fail_by_carrier(name);
 	if (lines_by && o->has_per && strcmp(lines_by, per_names[o->per]))
-		return fail_as(EXIT_USAGE, 0, "%s has a line a %s; for others: iot-analyze breakdown STORE --by %s", name, lines_by, per_names[o->per]);
+		return fail_as(EXIT_USAGE, 0,
+			"%s has a line a %s; for others: iot-analyze breakdown STORE --by %s",
+			name, lines_by, per_names[o->per]);
 	if (of_time && !is_time)
 		return fail_as(EXIT_USAGE, 0, "--by %s belongs to the command 'timeline'", per_names[o->per]);
 	if (of_files && !is_files && strcmp(name, "fsync"))
-		return fail_as(EXIT_USAGE, 0, "--by %s belongs to the commands 'files' and 'fsync'", per_names[o->per]);
+		return fail_as(EXIT_USAGE, 0,
+			       "--by %s belongs to the commands 'files' and 'fsync'",
+			       per_names[o->per]);
 	if (o->per == PER_COMPONENT && !is_time && !is_files)
 		return fail_as(EXIT_USAGE, 0, "--by component belongs to the commands 'timeline' and 'files'");
 	return 0;
@@ -238,7 +277,10 @@ static int run_report(const struct options *o)
 {
 	auto_free char *file = NULL, *text = NULL;
 	bool headline = o->args == 1 && !o->seed && is_store(o->arg[0]);
-	const char *name = headline ? "headline" : o->seed ? "seed" : o->arg[0], *path = o->arg[headline ? 0 : 1];
+	const char *name = headline ? "headline" :
+			   o->seed  ? "seed" :
+				      o->arg[0],
+		   *path = o->arg[headline ? 0 : 1];
 	struct payload p = { 0 };
 	struct store *s = NULL;
 	int err = 0;
@@ -250,13 +292,17 @@ static int run_report(const struct options *o)
 	if (!text && errno == ENOENT)
 		return unknown(o);
 	if (!text)
-		return fail_as(errno == ENOMEM ? EXIT_DATA : EXIT_USAGE, errno, "cannot read report %s/%s", o->reports, file);
+		return fail_as(errno == ENOMEM ? EXIT_DATA : EXIT_USAGE, errno,
+			       "cannot read report %s/%s", o->reports, file);
 	if ((o->force || o->has_within) && !o->against)
-		return fail_as(EXIT_USAGE, 0, o->force ? "--force belongs to the command 'compare', and to --against" : "--within belongs to --against");
+		return fail_as(EXIT_USAGE, 0,
+			o->force ? "--force belongs to the command 'compare', and to --against" :
+				   "--within belongs to --against");
 	if (options_check(o, headline ? name : o->arg[0], true) || check_by(o, name, text))
 		return EXIT_USAGE;
 	if (o->has_step && (o->step < 10 || o->step > 86400000))
-		return fail_as(EXIT_USAGE, 0, "--step: %llu is not from 10 milliseconds to a day", (unsigned long long)o->step);
+		return fail_as(EXIT_USAGE, 0, "--step: %llu is not from 10 milliseconds to a day",
+			       (unsigned long long)o->step);
 	if (!o->limits && !o->against && !strcmp(name, "check"))
 		return fail_as(EXIT_USAGE, 0, "check what? give --max RATIO=N, --min RATIO=N or --against BASE");
 	if (o->args > 3)
@@ -264,7 +310,9 @@ static int run_report(const struct options *o)
 	if (o->args != 2 && !headline)
 		return fail_as(EXIT_USAGE, 0, "usage: iot-analyze %s STORE [OPTIONS]", o->arg[0]);
 	if (o->ledger && o->has_logical)
-		return fail_as(EXIT_USAGE, 0, "--ledger and --%s say the same thing: give one of them", o->copies ? "payload" : "logical-bytes");
+		return fail_as(EXIT_USAGE, 0,
+			       "--ledger and --%s say the same thing: give one of them",
+			       o->copies ? "payload" : "logical-bytes");
 	if (o->ledger)
 		err = payload_read(&p, o->ledger);
 	if (!err)
@@ -276,7 +324,8 @@ static int run_report(const struct options *o)
 	return err;
 }
 
-/* Refuses options of other commands: they are mistakes, above all where they seem to say what is taken out. */
+/* Refuses options of other commands: they are mistakes, above all where they seem to say what is
+ * taken out. */
 static int check_place(const struct options *o, const char *command)
 {
 	static const char *const stores[] = { "ingest", "merge", "prune", "migrate" };
@@ -286,7 +335,10 @@ static int check_place(const struct options *o, const char *command)
 		return EXIT_USAGE;
 	for (i = 0; (o->select.wheres || o->select.sort || o->has_top) && i < N_OF(commands); i++)
 		if (!strcmp(commands[i].name, command) && strcmp(command, "compare"))
-			return fail_as(EXIT_USAGE, 0, "--%s is for reports and compare", o->select.wheres ? "where" : o->select.sort ? "sort" : "top");
+			return fail_as(EXIT_USAGE, 0, "--%s is for reports and compare",
+				       o->select.wheres ? "where" :
+				       o->select.sort   ? "sort" :
+							  "top");
 	for (i = 0; (o->run || o->system) && i < N_OF(stores); i++)
 		if (!strcmp(stores[i], command))
 			return fail_as(EXIT_USAGE, 0, "--%s is not for %s%s", o->run ? "run" : "system", command,
@@ -308,7 +360,9 @@ static char *find_report(const struct options *o, const char *name)
 {
 	auto_free char *file = NULL;
 
-	return is_plain(name) && asprintf(&file, "%s.sql", name) > 0 ? report_text(o->reports, file) : NULL;
+	return is_plain(name) && asprintf(&file, "%s.sql", name) > 0 ?
+		       report_text(o->reports, file) :
+		       NULL;
 }
 
 /* A store before its command is taken as one behind it. */
@@ -329,7 +383,8 @@ static void place_command(struct options *o)
 /* `slow STORE 5` is `slow STORE --top 5`, and so of any report. */
 static int place_top(struct options *o)
 {
-	if (o->args != 3 || o->has_top || find_command(o->arg[0]) || parse_number_63(o->arg[2], &o->select.top))
+	if (o->args != 3 || o->has_top || find_command(o->arg[0]) ||
+	    parse_number_63(o->arg[2], &o->select.top))
 		return 0;
 	if (!o->select.top)
 		return fail_as(EXIT_USAGE, 0, "0 rows of each table: at least one");
@@ -359,7 +414,8 @@ static int run_command(struct options *o)
 	if (o->help)
 		return o->args ? help_command(o) : help(o);
 	if (!o->args)
-		return fail_as(EXIT_USAGE, 0, "what shall I do? usage: iot-analyze COMMAND STORE [OPTIONS] (--help says more)");
+		return fail_as(EXIT_USAGE, 0,
+			"what shall I do? usage: iot-analyze COMMAND STORE [OPTIONS] (--help says more)");
 	if (place_top(o) || check_place(o, o->arg[0]))
 		return EXIT_USAGE;
 	c = find_command(o->arg[0]);
@@ -370,8 +426,8 @@ static int run_command(struct options *o)
 	return c->run(o);
 }
 
-/* Ends with the status of the command, unless the answer could not be written. A reader that left (`| head -1`) is not
- * reported; a full disk is. */
+/* Ends with the status of the command, unless the answer could not be written. A reader that left
+ * (`| head -1`) is not reported; a full disk is. */
 static int finish(int status)
 {
 	int bad = fflush(stdout) | ferror(stdout);
@@ -387,8 +443,9 @@ static int finish(int status)
 
 static volatile sig_atomic_t caught;
 
-/* The first signal ends the statement under way, so that files are cleaned up; the next one ends the program at once.
- * timeout(1) sends each signal twice, to the process and to its group: the second is ignored. */
+/* The first signal ends the statement under way, so that files are cleaned up; the next one ends
+ * the program at once. timeout(1) sends each signal twice, to the process and to its group: the
+ * second is ignored. */
 static void on_signal(int number)
 {
 	static volatile uint64_t first_ns;

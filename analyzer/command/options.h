@@ -36,22 +36,27 @@ struct options {
 	int args;
 };
 
-/* Those behind PER_ALL are what `timeline` cuts bytes by, those from PER_COMPONENT on what `files` does. */
+/* Those behind PER_ALL are what `timeline` cuts bytes by, those from PER_COMPONENT on what `files`
+ * does. */
 enum { PER_CARRIER = 8, PER_ALL = 10, PER_COMPONENT = 14 };
 extern const char *const per_names[];
 
 /* Reads the command line. Returns 0, or EXIT_USAGE with one line on stderr. */
 int options_read(struct options *o, int argc, char **argv);
 
-/* Refuses options of other commands (the column `commands` of options.c). Options of reports are refused by other reports only
- * (is_report), and ignored by other commands. Returns 0, or EXIT_USAGE with one line on stderr. */
+/* Refuses options of other commands (the column `commands` of options.c). Options of reports are
+ * refused by other reports only (is_report), and ignored by other commands. Returns 0, or
+ * EXIT_USAGE with one line on stderr. */
 int options_check(const struct options *o, const char *command, bool is_report);
 
-/* Calls back with each option: `value` names its value, NULL: it has none; `choices` ends with NULL, or is NULL. */
-void options_each(void (*call)(const char *name, const char *value, const char *const *choices, const char *doc));
+/* Calls back with each option: `value` names its value, NULL: it has none; `choices` ends with
+ * NULL, or is NULL. */
+void options_each(void (*call)(const char *name, const char *value, const char *const *choices,
+			       const char *doc));
 
-/* Prints the options in their groups to stdout: all of them (command NULL), or those of a command: its own, and of the general ones those in
- * `takes`, which stand between blanks (NULL: all), without those for pictures unless it draws. Returns an exit status. */
+/* Prints the options in their groups to stdout: all of them (command NULL), or those of a command:
+ * its own, and of the general ones those in `takes`, which stand between blanks (NULL: all),
+ * without those for pictures unless it draws. Returns an exit status. */
 int options_help(const char *command, const char *takes, bool draws);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* page.c - one run as one page of HTML: readable without a network, on paper, in light and in dark; its only script sorts tables. */
+/* page.c - one run as one page of HTML: readable without a network, on paper, in light and in
+ * dark; its only script sorts tables. */
 #include <errno.h>
 #include "analyzer.h"
 #include "chart.h"
@@ -18,13 +19,17 @@
 #include "text.h"
 
 #define ROWS_MAX 200  /* of a table; the command says the others */
-#define EVENTS_MAX 5000000 /* of a run: reports that read each of them would take longer than all others together */
+/* Events of a run beyond which reports that read each of them are left out: they would take longer
+ * than all others together. */
+#define EVENTS_MAX 5000000
 #define TEXT_LETTERS 24 /* of a column of text, before it is wrapped on paper */
-#define LETTER_EM 0.65 /* width of a letter or a digit of DejaVu Sans, which is a wide one; bold heads are wider */
+/* Width of a letter or a digit of DejaVu Sans, which is a wide font; bold heads are wider. */
+#define LETTER_EM 0.65
 #define ROWS_OPEN 40  /* of what no picture shows: more are there to be unfolded */
 
-/* The sections in the order of questions: what, why, where, whose, when, how, and whether to believe it. To add one: a row; why it
- * may be empty is a row of v_absent (reports/views/picture.sql). */
+/* The sections in the order of questions: what, why, where, whose, when, how, and whether to
+ * believe it. To add one: a row; why it may be empty is a row of v_absent
+ * (reports/views/picture.sql). */
 static const struct section { const char *report, *question; bool by_events; } sections[] = {
 	{ "headline", "What happened" },
 	{ "explain", "What should change?" },
@@ -49,7 +54,8 @@ static const struct section { const char *report, *question; bool by_events; } s
 
 /* Sections that explain the sentences of the first section. */
 static const struct { const char *about, *section; } about_sections[] = {
-	{ "finding", "waterfall" }, { "from", "explain" }, { "writes", "amplification" }, { "reads", "amplification" }, { "ledger", "verify" }, { "missing", "run" },
+	{ "finding", "waterfall" },   { "from", "explain" },  { "writes", "amplification" },
+	{ "reads", "amplification" }, { "ledger", "verify" }, { "missing", "run" },
 };
 
 struct page {
@@ -98,7 +104,8 @@ static size_t letters(const struct grid *t, int col, size_t rows)
 	return most;
 }
 
-/* The width of a table, in heights of its letters: a table wider than the paper is printed in small letters. */
+/* The width of a table, in heights of its letters: a table wider than the paper is printed in
+ * small letters. */
 static double table_em(const struct grid *t, size_t rows)
 {
 	double em = 1;
@@ -167,8 +174,10 @@ static int put_words(FILE *out, const struct grid *t)
 
 	fputs("<dl>\n", out);
 	for (row = 0; row < t->rows; row++) {
-		auto_free char *about = cell_string(grid_cell(t, row, 0), "", text_xml), *words = cell_string(grid_cell(t, row, 1), "n/a", text_xml);
-		const char *before = row ? grid_cell(t, row - 1, 0)->text : NULL, *now = grid_cell(t, row, 0)->text;
+		auto_free char *about = cell_string(grid_cell(t, row, 0), "", text_xml),
+			       *words = cell_string(grid_cell(t, row, 1), "n/a", text_xml);
+		const char *before = row ? grid_cell(t, row - 1, 0)->text : NULL,
+			   *now = grid_cell(t, row, 0)->text;
 		const char *to = t->name && !strcmp(t->name, "headline") && now ? about_section(now) : NULL;
 
 		if (!about || !words)
@@ -181,13 +190,15 @@ static int put_words(FILE *out, const struct grid *t)
 	return 0;
 }
 
-/* Prints the command of a report. Names that a shell would interpret are replaced by STORE and SYSTEM. */
+/* Prints the command of a report. Names that a shell would interpret are replaced by STORE and
+ * SYSTEM. */
 static void put_command(const struct page *p, const char *report, const char *more)
 {
 	static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./+-";
 	const char *store = p->o->arg[1], *system = p->o->system;
 
-	fprintf(p->out, "<p class=\"dim\"><code>iot-analyze %s %s", report, store[strspn(store, plain)] || *store == '-' ? "STORE" : store);
+	fprintf(p->out, "<p class=\"dim\"><code>iot-analyze %s %s", report,
+		store[strspn(store, plain)] || *store == '-' ? "STORE" : store);
 	if (strcmp(report, "compare"))
 		fprintf(p->out, " --run %lld", (long long)p->run);
 	if (system)
@@ -200,14 +211,17 @@ static const char *why_absent(const struct page *p, const char *report)
 	size_t row;
 
 	for (row = 0; row < p->absent.rows; row++)
-		if (!strcmp(grid_cell(&p->absent, row, 0)->text, report) && grid_cell(&p->absent, row, 1)->type == CELL_TEXT)
+		if (!strcmp(grid_cell(&p->absent, row, 0)->text, report) &&
+		    grid_cell(&p->absent, row, 1)->type == CELL_TEXT)
 			return grid_cell(&p->absent, row, 1)->text;
 	return "there is nothing of it in this run";
 }
 
 static int put_figure(struct page *p, const struct answer *a)
 {
-	static const char *const widths[][2] = { { "wide", "screen" }, { "narrow", "column" }, { "paper", "page" } };
+	static const char *const widths[][2] = { { "wide", "screen" },
+						 { "narrow", "column" },
+						 { "paper", "page" } };
 	char id[64];
 	size_t i;
 	int err = 0;
@@ -254,7 +268,8 @@ static int put_tables(struct page *p, const struct answer *a)
 			err = put_words(p->out, &a->table[i]);
 	if (err || !rows)
 		return err;
-	fprintf(p->out, "<details%s><summary>The numbers (%zu rows)</summary>\n", drawn || rows > ROWS_OPEN ? "" : " open", rows);
+	fprintf(p->out, "<details%s><summary>The numbers (%zu rows)</summary>\n",
+		drawn || rows > ROWS_OPEN ? "" : " open", rows);
 	for (i = 0; !err && i < a->tables; i++)
 		if (!a->table[i].plot && !a->table[i].words && a->table[i].rows)
 			err = put_table(p->out, &a->table[i]);
@@ -298,12 +313,14 @@ static int put_section(struct page *p, size_t number)
 	int err;
 
 	if (isatty(STDERR_FILENO))
-		fprintf(stderr, "\riot-analyze: report: %zu of %zu, %s        %s", number + 1, N_OF(sections), s->report,
-			number + 1 < N_OF(sections) ? "" : "\n");
+		fprintf(stderr, "\riot-analyze: report: %zu of %zu, %s        %s", number + 1,
+			N_OF(sections), s->report, number + 1 < N_OF(sections) ? "" : "\n");
 	if (p->many && s->by_events) {
 		fprintf(p->out, "<section id=\"%s\"><h2>", s->report);
 		put_text(p->out, s->question);
-		fprintf(p->out, "</h2>\n<p class=\"absent\">Not drawn, because the run has more than %d events, each of which would be read:</p>\n", EVENTS_MAX);
+		fprintf(p->out,
+			"</h2>\n<p class=\"absent\">Not drawn, because the run has more than %d events, each of which would be read:</p>\n",
+			EVENTS_MAX);
 		put_command(p, s->report, " --plot .");
 		fputs("</section>\n", p->out);
 		return 0;
@@ -326,7 +343,9 @@ static int put_section(struct page *p, size_t number)
 			fputs(".</p>\n", p->out);
 		}
 		if (equal) {
-			fprintf(p->out, "<p>%zu comparison%s with what the kernel counted: equal, and not listed here.</p>\n", equal, equal == 1 ? "" : "s");
+			fprintf(p->out,
+				"<p>%zu comparison%s with what the kernel counted: equal, and not listed here.</p>\n",
+				equal, equal == 1 ? "" : "s");
 			put_command(p, s->report, "");
 		}
 		err = err ?: put_tables(p, &a) ? fail_as(EXIT_DATA, ENOMEM, "%s", s->report) : 0;
@@ -363,11 +382,15 @@ static int put_comparison(struct page *p)
 static int put_run(struct page *p)
 {
 	struct grid t = { 0 }, devices = { .title = NULL }, runs = { .title = NULL };
-	static const char disks[] = "SELECT device, type, fs, options, mount, size_bytes, rotational FROM v_device WHERE leaf = 1 ORDER BY device";
-	int col, err = store_query(p->store, "run", "SELECT * FROM v_run", NULL, &t) ?: store_query(p->store, "devices", disks, NULL, &devices) ?:
-		       store_query(p->store, "runs", "SELECT * FROM v_runs ORDER BY run", NULL, &runs);
+	static const char disks[] =
+		"SELECT device, type, fs, options, mount, size_bytes, rotational FROM v_device WHERE leaf = 1 ORDER BY device";
+	int col, err = store_query(p->store, "run", "SELECT * FROM v_run", NULL, &t) ?:
+		       store_query(p->store, "devices", disks, NULL, &devices) ?:
+		       store_query(p->store, "runs", "SELECT * FROM v_runs ORDER BY run", NULL,
+				   &runs);
 
-	fputs("<section id=\"run\"><h2>The run and its system</h2>\n<details open><summary>The run</summary>", p->out);
+	fputs("<section id=\"run\"><h2>The run and its system</h2>\n<details open><summary>The run</summary>",
+	      p->out);
 	fputs("<div class=\"scroll\"><table class=\"wrap\"><tbody>\n", p->out);
 	for (col = 0; !err && t.rows && col < t.cols; col++) {
 		auto_free char *value = cell_string(grid_cell(&t, 0, col), "n/a", text_xml);
@@ -400,7 +423,8 @@ static int put_identity(struct page *p)
 		put_text(p->out, grid_cell(&head, row, 0)->text ?: "");
 		fputs("</p>\n", p->out);
 	}
-	fputs("<p class=\"dim paper\">On paper: words and pictures. The numbers are in the page, and behind each command.</p>\n", p->out);
+	fputs("<p class=\"dim paper\">On paper: words and pictures. The numbers are in the page, and behind each command.</p>\n",
+	      p->out);
 	grid_free(&head);
 	return err;
 }
@@ -410,8 +434,10 @@ static int put_page(struct page *p)
 	size_t i;
 	int err;
 
-	fprintf(p->out, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-		"<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-" SCRIPT_SHA256 "'\">\n<title>");
+	fprintf(p->out,
+		"<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+		"<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-" SCRIPT_SHA256
+		"'\">\n<title>");
 	put_text(p->out, p->o->title ?: "iot: where the bytes go");
 	fprintf(p->out, "</title>\n<style>\n%s</style></head>\n<body><main><h1>", style);
 	put_text(p->out, p->o->title ?: "Where the bytes go, and whose they are");
@@ -424,15 +450,19 @@ static int put_page(struct page *p)
 	for (i = 0; !err && i < N_OF(sections); i++)
 		err = put_section(p, i);
 	err = err ?: put_comparison(p) ?: put_run(p);
-	fprintf(p->out, "<p class=\"dim\">Made by iot-analyze %s. Bytes in pictures are in powers of 1024, counts in powers of 1000; tables are exact.</p>\n"
-		"</main><script>%s</script></body></html>\n", IOT_VERSION, script);
+	fprintf(p->out,
+		"<p class=\"dim\">Made by iot-analyze %s. Bytes in pictures are in powers of 1024, counts in powers of 1000; tables are exact.</p>\n"
+		"</main><script>%s</script></body></html>\n",
+		IOT_VERSION, script);
 	return err;
 }
 
-/* Reads the number of events, which the tracer counted; those of a run that it did not end are counted here. */
+/* Reads the number of events, which the tracer counted; those of a run that it did not end are
+ * counted here. */
 static int count_events(struct page *p)
 {
-	static const char count[] = "SELECT COALESCE(MAX(iif(r.events = 1, e.events, 0)), (SELECT COUNT(*) FROM (SELECT 1 FROM event WHERE run = %lld LIMIT %d)))"
+	static const char count[] =
+		"SELECT COALESCE(MAX(iif(r.events = 1, e.events, 0)), (SELECT COUNT(*) FROM (SELECT 1 FROM event WHERE run = %lld LIMIT %d)))"
 		" FROM run r JOIN run_end e ON e.run = r.run WHERE r.run = %lld";
 	auto_free char *sql = NULL;
 	struct grid t = { 0 };
@@ -470,13 +500,16 @@ static int ask_all(struct page *p, const struct ask *ask)
 		fputs("-- table: absent\nSELECT * FROM v_absent;\n-- table: runs\nSELECT * FROM v_runs;\n", f);
 	if (f && fclose(f) && !err)
 		err = fail_as(EXIT_DATA, ENOMEM, "report");
-	err = err ?: store_ask(p->store, ask) ?: report_views(p->store, p->o->reports, all, ask->systems) ?: store_asked(p->store, p->o->system);
+	err = err ?: store_ask(p->store, ask) ?:
+	      report_views(p->store, p->o->reports, all, ask->systems) ?:
+	      store_asked(p->store, p->o->system);
 	free(all);
-	return err ?: store_query(p->store, "absent", "SELECT report, why FROM v_absent", NULL, &p->absent);
+	return err ?: store_query(p->store, "absent", "SELECT report, why FROM v_absent", NULL,
+				 &p->absent);
 }
 
-/* Prints the page only when it is complete: a reader who leaves ends the program, and no folder of pictures may then be
- * left. */
+/* Prints the page only when it is complete: a reader who leaves ends the program, and no folder of
+ * pictures may then be left. */
 static int print_page(struct page *p)
 {
 	auto_free char *text = NULL;
@@ -491,7 +524,8 @@ static int print_page(struct page *p)
 	return err;
 }
 
-/* Writes the page in a folder of its own, then moves it to its place: half a page never has the name. */
+/* Writes the page in a folder of its own, then moves it to its place: half a page never has the
+ * name. */
 static int place_page(struct page *p)
 {
 	const char *path = p->o->out, *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
@@ -524,9 +558,18 @@ static int page_of(struct page *p, const struct rec_load *ledger)
 {
 	const struct options *o = p->o;
 	auto_free char *rules = report_text(NULL, "systems.json");
-	struct ask ask = { .per = per_names[o->per > PER_ALL ? 0 : o->per], .system = o->system, .rules = rules, .systems = "v_process", .plot = true,
-			   .has_logical = o->has_logical, .logical_bytes = o->logical_bytes, .copies = o->copies, .shares = o->shares,
-			   .ledger = ledger, .ledger_name = o->ledger, .each = o->has_per };
+	struct ask ask = { .per = per_names[o->per > PER_ALL ? 0 : o->per],
+			   .system = o->system,
+			   .rules = rules,
+			   .systems = "v_process",
+			   .plot = true,
+			   .has_logical = o->has_logical,
+			   .logical_bytes = o->logical_bytes,
+			   .copies = o->copies,
+			   .shares = o->shares,
+			   .ledger = ledger,
+			   .ledger_name = o->ledger,
+			   .each = o->has_per };
 	int err = store_run(p->store, o->run, &p->run);
 
 	ask.run = p->run;

@@ -3,8 +3,8 @@
 #ifndef IOT_ANALYZER_PAGE_STYLE_H
 #define IOT_ANALYZER_PAGE_STYLE_H
 
-/* A click on the head of a column sorts its rows: numbers from the largest on, text from A on, the other way round at the next click. The page
- * allows this text alone to run, by its SHA-256. */
+/* A click on the head of a column sorts its rows: numbers from the largest on, text from A on, the
+ * other way round at the next click. The page allows only this text to run, by its SHA-256. */
 static const char script[] =
 	"document.addEventListener('click',e=>{const h=e.target.closest('thead th');if(!h)return;"
 	"const b=h.closest('table').tBodies[0],i=h.cellIndex,n=r=>r.cells[i].classList.contains('n'),v=r=>r.cells[i].textContent,"

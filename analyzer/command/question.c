@@ -23,8 +23,9 @@ static const struct term {
 };
 
 /* Words that are in every question. */
-static const char *const common[] = { "the", "what", "does", "how", "and", "which", "are", "was", "one", "for", "can", "did", "why", "you",
-					"much", "many", "another", "when", "its" };
+static const char *const common[] = { "the",  "what", "does",    "how",  "and", "which", "are",
+				      "was",  "one",  "for",     "can",  "did", "why",   "you",
+				      "much", "many", "another", "when", "its" };
 
 static bool is_common(const char *word, size_t len)
 {
@@ -47,7 +48,8 @@ static int word_fit(const char *text, const char *word, size_t len)
 
 		if ((p != text && isalnum((unsigned char)p[-1])) || strncasecmp(p, word, len))
 			continue;
-		if (!isalnum((unsigned char)*end) || (word[len] == 's' && *end == 's' && !isalnum((unsigned char)end[1])))
+		if (!isalnum((unsigned char)*end) ||
+		    (word[len] == 's' && *end == 's' && !isalnum((unsigned char)end[1])))
 			return 2;
 		found = 1;
 	}
@@ -56,7 +58,8 @@ static int word_fit(const char *text, const char *word, size_t len)
 
 static int asks(const struct question *q, const char *word, size_t len)
 {
-	int asked = word_fit(q->question, word, len), command = word_fit(q->command, word, len), other = word_fit(q->words, word, len);
+	int asked = word_fit(q->question, word, len), command = word_fit(q->command, word, len),
+	    other = word_fit(q->words, word, len);
 
 	asked = command > asked ? command : asked;
 	return other > asked ? other : asked;
@@ -73,8 +76,8 @@ static int weight(const char *word, size_t len)
 	return n ? 5040 / n : 0;
 }
 
-/* Weight of those words of a text that the question has; *asked counts those that say something at all. A plural is looked for as what it
- * is of. */
+/* Weight of those words of a text that the question has; *asked counts those that say something at
+ * all. A plural is looked for as what it is of. */
 static int count_words(const struct question *q, const char *text, int *asked)
 {
 	int n = 0;
@@ -103,7 +106,8 @@ static int score(const struct options *o, const struct question *q, int *asked)
 	return n;
 }
 
-/* Is the term what was asked for? Letters of volumes are capitals, and a name that ends in _ stands for all that begin so. */
+/* Is the term what was asked for? Letters of volumes are capitals, and a name that ends in _
+ * stands for all that begin so. */
 static bool is_term(const struct term *t, const char *word)
 {
 	size_t len = strlen(t->word), given = strlen(word);
@@ -114,7 +118,9 @@ static bool is_term(const struct term *t, const char *word)
 		return !strncasecmp(t->word, word, len);
 	if (given > 3 && !strcmp(word + given - 2, "_r") && t->group[0] == 'v' && given - 2 == len)
 		return !strncmp(t->word, word, len);
-	return len < 2 ? !strcmp(t->word, word) || (given == 3 && !strcmp(word + 1, "_r") && *word == *t->word) : !strcasecmp(t->word, word);
+	return len < 2 ? !strcmp(t->word, word) ||
+				 (given == 3 && !strcmp(word + 1, "_r") && *word == *t->word) :
+			 !strcasecmp(t->word, word);
 }
 
 /* The terms that are asked for, each once. Returns how many. */
@@ -167,13 +173,16 @@ static int fail_words(const struct options *o)
 		try_words(&n, questions[i].words);
 		try_words(&n, questions[i].question);
 	}
-	return fail_as(EXIT_USAGE, 0, "no question has these words%s (`iot-analyze help` lists all of them)", near_hint(&n, "", hint));
+	return fail_as(EXIT_USAGE, 0,
+		       "no question has these words%s (`iot-analyze help` lists all of them)",
+		       near_hint(&n, "", hint));
 }
 
 /* A question that the tracer answers names its command. */
 static void print_question(const struct question *q)
 {
-	printf("%s\n    %s%s\n", q->question, strncmp(q->command, "iot-trace ", 10) ? "iot-analyze " : "", q->command);
+	printf("%s\n    %s%s\n", q->question,
+	       strncmp(q->command, "iot-trace ", 10) ? "iot-analyze " : "", q->command);
 }
 
 const char *question_example(const char *command)

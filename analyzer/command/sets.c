@@ -15,7 +15,8 @@ struct place {
 	bool folder;
 };
 
-/* A path that is there goes before one with a colon. errno says ENOMEM where that is why it is none. */
+/* A path that is there goes before one with a colon. errno says ENOMEM where that is why it is
+ * none. */
 static bool place_of(const char *arg, struct place *p)
 {
 	const char *colon = strrchr(arg, ':');
@@ -48,9 +49,14 @@ static int add_run(struct set_run **runs, size_t *n, const struct set_run *r)
 	if (!grown)
 		return fail_as(EXIT_DATA, ENOMEM, "%s", r->store);
 	*runs = grown;
-	grown[*n] = (struct set_run){ .store = strdup(r->store), .label = strdup(r->label), .uuid = strdup(r->uuid), .run = r->run };
+	grown[*n] = (struct set_run){ .store = strdup(r->store),
+				      .label = strdup(r->label),
+				      .uuid = strdup(r->uuid),
+				      .run = r->run };
 	++*n;
-	return grown[*n - 1].store && grown[*n - 1].label && grown[*n - 1].uuid ? 0 : fail_as(EXIT_DATA, ENOMEM, "%s", r->store);
+	return grown[*n - 1].store && grown[*n - 1].label && grown[*n - 1].uuid ?
+		       0 :
+		       fail_as(EXIT_DATA, ENOMEM, "%s", r->store);
 }
 
 static void free_runs(struct set *s)
@@ -82,8 +88,11 @@ static int read_store(struct set *s, const char *path)
 	int err = store_open(&store, path) ?: store_query(store, "runs", sql, NULL, &t);
 
 	for (i = 0; !err && i < t.rows; i++)
-		err = add_run(&s->run, &s->runs, &(struct set_run){ .store = (char *)path, .run = grid_cell(&t, i, 0)->i, .label = grid_cell(&t, i, 1)->text,
-								    .uuid = grid_cell(&t, i, 2)->text });
+		err = add_run(&s->run, &s->runs,
+			      &(struct set_run){ .store = (char *)path,
+						 .run = grid_cell(&t, i, 0)->i,
+						 .label = grid_cell(&t, i, 1)->text,
+						 .uuid = grid_cell(&t, i, 2)->text });
 	grid_free(&t);
 	store_close(store);
 	return err;
@@ -124,7 +133,8 @@ static bool is_idle(const char *label)
 {
 	size_t n = strlen(label);
 
-	return (n > 5 && !strcmp(label + n - 5, " idle")) || (!strncmp(label, "sweep ", 6) && strstr(label, " idle "));
+	return (n > 5 && !strcmp(label + n - 5, " idle")) ||
+	       (!strncmp(label, "sweep ", 6) && strstr(label, " idle "));
 }
 
 /* Is the number one of "3", "3-7" or "1,3-7"? *good: whether the text is such a list. */
@@ -175,7 +185,9 @@ static int choose_runs(struct set *to, const struct set *from, const char *which
 	if (err || to->runs)
 		return err;
 	if (!where)
-		return fail_as(EXIT_USAGE, 0, "'%s' is neither a store or folder that is there, nor the label of a run of these stores", which);
+		return fail_as(EXIT_USAGE, 0,
+			"'%s' is neither a store or folder that is there, nor the label of a run of these stores",
+			which);
 	return fail_as(EXIT_USAGE, 0, "%s has no run '%s' (`iot-analyze runs` lists them)", where, which);
 }
 
@@ -190,8 +202,10 @@ static int choose_all(struct set *to, const struct set *from, const char *where)
 			err = add_run(&to->run, &to->runs, &from->run[i]);
 	for (i = 1; !err && i < to->runs; i++)
 		if (strcmp(to->run[i].label, to->run[0].label))
-			err = fail_as(EXIT_USAGE, 0, "%s holds runs that are no repeats of each other, labelled '%s' and '%s': name one, as in %s:%s", where,
-				      to->run[0].label, to->run[i].label, where, to->run[*to->run[0].label ? 0 : i].label);
+			err = fail_as(EXIT_USAGE, 0,
+				"%s holds runs that are no repeats of each other, labelled '%s' and '%s': name one, as in %s:%s",
+				where, to->run[0].label, to->run[i].label, where,
+				to->run[*to->run[0].label ? 0 : i].label);
 	return err ?: to->runs ? err : fail_as(EXIT_DATA, 0, "%s holds no run", where);
 }
 
@@ -233,7 +247,8 @@ static int each_label(struct sets *out, const struct set *all)
 	return err;
 }
 
-/* A set for each argument that names its runs by a place, or by a place and what is behind the colon. */
+/* A set for each argument that names its runs by a place, or by a place and what is behind the
+ * colon. */
 static int each_place(struct sets *out, const char *const *arg, const struct place *p, size_t n)
 {
 	size_t i;
@@ -244,7 +259,9 @@ static int each_place(struct sets *out, const char *const *arg, const struct pla
 
 		err = !s ? no_memory() : read_place(&all, &p[i]);
 		if (!err)
-			err = (p[i].runs ? choose_runs(s, &all, p[i].runs, p[i].path) : choose_all(s, &all, p[i].path)) ?: add_idle(s, &all);
+			err = (p[i].runs ? choose_runs(s, &all, p[i].runs, p[i].path) :
+					   choose_all(s, &all, p[i].path)) ?:
+			      add_idle(s, &all);
 		free_runs(&all);
 	}
 	return err;
@@ -253,18 +270,21 @@ static int each_place(struct sets *out, const char *const *arg, const struct pla
 /* Refuses a word that looks like the name of a store and names none: it is no label. */
 static int check_label(const char *arg)
 {
-	auto_free char *path = strndup(arg, strrchr(arg, ':') ? (size_t)(strrchr(arg, ':') - arg) : strlen(arg));
+	auto_free char *path = strndup(arg, strrchr(arg, ':') ? (size_t)(strrchr(arg, ':') - arg) :
+								strlen(arg));
 	size_t n = path ? strlen(path) : 0;
 
 	if (n <= 7 || strcmp(path + n - 7, ".sqlite"))
 		return 0;
 	if (access(path, F_OK))
 		return fail_as(EXIT_USAGE, errno, "'%s' is neither a store nor a folder that is there", path);
-	return fail_as(EXIT_USAGE, 0, "'%s' names no runs: a label or numbers stand behind the colon", arg);
+	return fail_as(EXIT_USAGE, 0,
+		       "'%s' names no runs: a label or numbers stand behind the colon", arg);
 }
 
 /* Labels, of the stores in front of them. */
-static int each_name(struct sets *out, const char *const *arg, const struct place *p, size_t places, size_t n)
+static int each_name(struct sets *out, const char *const *arg, const struct place *p,
+		     size_t places, size_t n)
 {
 	static const struct place here = { .path = ".", .folder = true };
 	struct set all = { 0 };
@@ -275,14 +295,18 @@ static int each_name(struct sets *out, const char *const *arg, const struct plac
 		err = p[i].path ? 0 : check_label(arg[i]);
 	err = err ?: places ? err : read_place(&all, &here);
 	for (i = 0; !err && i < places; i++)
-		err = p[i].runs ? fail_as(EXIT_USAGE, 0, "'%s' is neither a store nor a folder", arg[places]) : read_place(&all, &p[i]);
+		err = p[i].runs ? fail_as(EXIT_USAGE, 0, "'%s' is neither a store nor a folder",
+					  arg[places]) :
+				  read_place(&all, &p[i]);
 	for (i = places; !err && i < n; i++) {
 		struct set *s = add_set(out, arg[i]);
 
 		if (!s)
 			err = no_memory();
 		else if (p[i].path)
-			err = fail_as(EXIT_USAGE, 0, "'%s' is neither a store nor a folder, and labels stand behind these", arg[places]);
+			err = fail_as(EXIT_USAGE, 0,
+				"'%s' is neither a store nor a folder, and labels stand behind these",
+				arg[places]);
 		else
 			err = choose_runs(s, &all, arg[i], places == 1 ? p[0].path : NULL) ?: add_idle(s, &all);
 	}
@@ -307,8 +331,10 @@ static int check_apart(const struct sets *s)
 					const struct set_run *a = &s->set[i].run[k], *b = &s->set[j].run[l];
 
 					if (is_same(a, b))
-						return fail_as(EXIT_USAGE, 0, "run %lld of %s is there twice, as run %lld of %s", (long long)a->run, a->store,
-							       (long long)b->run, b->store);
+						return fail_as(EXIT_USAGE, 0,
+							"run %lld of %s is there twice, as run %lld of %s",
+							(long long)a->run, a->store,
+							(long long)b->run, b->store);
 				}
 	return 0;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* sql.c - a store opened to be read, with the views of the reports: each is made when a statement first names it. */
+/* sql.c - a store opened to be read, with the views of the reports: each is made when a statement
+ * first names it. */
 #include <errno.h>
 #include <string.h>
 #include "analyzer.h"
@@ -46,13 +47,15 @@ static bool is_blank(const char *p, size_t len)
 	return strspn(p, " \t\r\n;") >= len;
 }
 
-/* Answers what is whole in the text, and with `all` also what has no semicolon; *used: how much that was. */
+/* Answers what is whole in the text, and with `all` also what has no semicolon; *used: how much
+ * that was. */
 static int answer_text(struct session *s, const char *text, bool all, size_t *used)
 {
 	const char *p, *end;
 	int err = 0;
 
-	for (p = text, end = statement_end(p); !err && *p && (all || end[-1] == ';'); p = end, end = statement_end(p)) {
+	for (p = text, end = statement_end(p); !err && *p && (all || end[-1] == ';');
+	     p = end, end = statement_end(p)) {
 		if (!is_blank(p, end - p))
 			err = answer_one(s, p, end - p);
 	}
@@ -79,7 +82,9 @@ static int answer_lines(struct session *s, FILE *in, bool tty)
 			continue;
 		}
 		if (len + n > STATEMENT_MAX || strlen(line) < (size_t)n)
-			return fail_as(EXIT_DATA, 0, "sql: a statement is longer than %d bytes, or has a zero byte", STATEMENT_MAX);
+			return fail_as(EXIT_DATA, 0,
+				"sql: a statement is longer than %d bytes, or has a zero byte",
+				STATEMENT_MAX);
 		memcpy(text + len, line, n + 1);
 		len += n;
 		err = answer_text(s, text, false, &used);
@@ -109,9 +114,20 @@ static int answer_all(struct session *s)
 int sql(const struct options *o)
 {
 	auto_free char *rules = report_text(NULL, "systems.json");
-	struct ask ask = { .per = per_names[o->per > PER_ALL ? 0 : o->per], .system = o->system, .rules = rules, .systems = "v_process", .plot = true,
-			   .cdf = o->cdf, .has_ops = o->has_ops, .ops = o->ops, .step = o->step, .has_logical = o->has_logical,
-			   .logical_bytes = o->logical_bytes, .copies = o->copies, .shares = o->shares, .each = o->has_per };
+	struct ask ask = { .per = per_names[o->per > PER_ALL ? 0 : o->per],
+			   .system = o->system,
+			   .rules = rules,
+			   .systems = "v_process",
+			   .plot = true,
+			   .cdf = o->cdf,
+			   .has_ops = o->has_ops,
+			   .ops = o->ops,
+			   .step = o->step,
+			   .has_logical = o->has_logical,
+			   .logical_bytes = o->logical_bytes,
+			   .copies = o->copies,
+			   .shares = o->shares,
+			   .each = o->has_per };
 	struct session s = { .o = o };
 	struct payload p = { 0 };
 	int err = rules ? 0 : fail_as(EXIT_DATA, errno, "cannot read systems.json");
@@ -120,12 +136,14 @@ int sql(const struct options *o)
 		err = payload_read(&p, o->ledger);
 	ask.ledger = o->ledger ? &p.load : NULL;
 	ask.ledger_name = o->ledger;
-	err = err ?: store_open(&s.store, o->arg[1]) ?: store_run(s.store, o->run, &ask.run) ?: store_ask(s.store, &ask);
+	err = err ?: store_open(&s.store, o->arg[1]) ?: store_run(s.store, o->run, &ask.run) ?:
+	      store_ask(s.store, &ask);
 	s.views = err ? NULL : views_load(s.store, o->reports);
 	if (!err && !s.views)
 		err = EXIT_DATA;
 	if (!err && o->system)
-		err = views_need(s.views, ask.systems, strlen(ask.systems)) ?: store_has_system(s.store, o->system);
+		err = views_need(s.views, ask.systems, strlen(ask.systems)) ?:
+		      store_has_system(s.store, o->system);
 	err = err ?: answer_all(&s);
 	views_free(s.views);
 	store_close(s.store);

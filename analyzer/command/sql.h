@@ -5,8 +5,8 @@
 
 #include "options.h"
 
-/* `iot-analyze sql STORE [STATEMENTS]`: answers each statement, from the command line or from standard input, with the views that it names.
- * Returns 0 or an exit status. */
+/* `iot-analyze sql STORE [STATEMENTS]`: answers each statement, from the command line or from
+ * standard input, with the views that it names. Returns 0 or an exit status. */
 int sql(const struct options *o);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* stats.c - bootstrap intervals of medians, and permutations of runs. stats.h says whose formulas these are. */
+/* stats.c - bootstrap intervals of medians, and permutations of runs. stats.h says whose formulas
+ * these are. */
 #include <errno.h>
 #include <math.h>
 #include <stdint.h>
@@ -10,7 +11,8 @@
 
 #define ARRANGEMENTS_MAX 20000
 
-/* xorshift64* (S. Vigna, An experimental exploration of Marsaglia's xorshift generators, 2016): below n. */
+/* xorshift64* (S. Vigna, An experimental exploration of Marsaglia's xorshift generators, 2016):
+ * below n. */
 static size_t draw(uint64_t *state, size_t n)
 {
 	*state ^= *state >> 12;
@@ -51,7 +53,8 @@ static double median_of_resample(uint64_t *state, const double *value, size_t n,
 
 int stats_median_span(const double *value, size_t n, struct span *out)
 {
-	auto_free double *all = malloc(STATS_RESAMPLES * sizeof(*all)), *room = malloc((n ?: 1) * sizeof(*room));
+	auto_free double *all = malloc(STATS_RESAMPLES * sizeof(*all)),
+			 *room = malloc((n ?: 1) * sizeof(*room));
 	uint64_t state = STATS_SEED;
 	size_t i;
 
@@ -70,7 +73,8 @@ int stats_median_span(const double *value, size_t n, struct span *out)
 int stats_change_span(const double *a, size_t na, const double *b, size_t nb, struct span *out)
 {
 	size_t most = na > nb ? na : nb, i;
-	auto_free double *all = malloc(STATS_RESAMPLES * sizeof(*all)), *room = malloc((most ?: 1) * sizeof(*room));
+	auto_free double *all = malloc(STATS_RESAMPLES * sizeof(*all)),
+			 *room = malloc((most ?: 1) * sizeof(*room));
 	uint64_t state = STATS_SEED;
 
 	*out = (struct span){ 0 };
@@ -79,7 +83,8 @@ int stats_change_span(const double *a, size_t na, const double *b, size_t nb, st
 	if (na < 2 || nb < 2)
 		return 0;
 	for (i = 0; i < STATS_RESAMPLES; i++) {
-		double from = median_of_resample(&state, a, na, room), upto = median_of_resample(&state, b, nb, room);
+		double from = median_of_resample(&state, a, na, room),
+		       upto = median_of_resample(&state, b, nb, room);
 
 		if (from <= 0)
 			return 0;
@@ -107,7 +112,9 @@ struct span stats_change_range(const double *a, size_t na, const double *b, size
 
 	if (!from.known || !to.known || from.low <= 0)
 		return (struct span){ 0 };
-	return (struct span){ .known = true, .low = to.low / from.high - 1, .high = to.high / from.low - 1 };
+	return (struct span){ .known = true,
+			      .low = to.low / from.high - 1,
+			      .high = to.high / from.low - 1 };
 }
 
 /* Of n things, k: how many arrangements; stops counting beyond what can be tried. */
@@ -128,7 +135,8 @@ double stats_least_p(size_t na, size_t nb)
 	return all > ARRANGEMENTS_MAX ? 1.0 / (STATS_PERMUTATIONS + 1) : (na == nb ? 2 : 1) / all;
 }
 
-/* |t| of Welch, where `first` says which runs are of the first set. Without any noise it is 0 or infinite. */
+/* |t| of Welch, where `first` says which runs are of the first set. Without any noise it is 0 or
+ * infinite. */
 static double welch(const double *value, const bool *first, size_t n)
 {
 	double sum[2] = { 0 }, square[2] = { 0 }, count[2] = { 0 }, mean[2], noise = 0, most = 0;
@@ -143,7 +151,8 @@ static double welch(const double *value, const bool *first, size_t n)
 	for (k = 0; k < 2; k++)
 		mean[k] = sum[k] / count[k];
 	for (i = 0; i < n; i++)
-		square[first[i]] += (value[i] - value[0] - mean[first[i]]) * (value[i] - value[0] - mean[first[i]]);
+		square[first[i]] += (value[i] - value[0] - mean[first[i]]) *
+				    (value[i] - value[0] - mean[first[i]]);
 	for (k = 0; k < 2; k++)
 		noise += count[k] > 1 ? square[k] / (count[k] - 1) / count[k] : 0;
 	if (fabs(mean[0] - mean[1]) <= 1e-12 * most || most == 0)
@@ -151,7 +160,8 @@ static double welch(const double *value, const bool *first, size_t n)
 	return noise <= 1e-24 * most * most ? INFINITY : fabs(mean[0] - mean[1]) / sqrt(noise);
 }
 
-/* The next of all arrangements, as the next number in binary with as many ones (R. Gosper, HAKMEM 175, 1972). */
+/* The next of all arrangements, as the next number in binary with as many ones (R. Gosper, HAKMEM
+ * 175, 1972). */
 static bool next_arrangement(bool *first, size_t n)
 {
 	size_t i, ones = 0, k;
@@ -192,8 +202,10 @@ static int largest_first(const void *a, const void *b)
 	return x->t != y->t ? (x->t < y->t) - (x->t > y->t) : (x->i > y->i) - (x->i < y->i);
 }
 
-/* Counts, for each quantity, whether any of those behind it, or itself, is as large in this arrangement as it is in truth. */
-static void count_above(struct ranked *r, const struct sample *s, size_t m, const bool *first, size_t n)
+/* Counts, for each quantity, whether any of those behind it, or itself, is as large in this
+ * arrangement as it is in truth. */
+static void count_above(struct ranked *r, const struct sample *s, size_t m, const bool *first,
+			size_t n)
 {
 	double most = 0;
 	size_t i;

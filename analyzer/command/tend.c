@@ -60,10 +60,15 @@ static void free_runs(struct runs *r)
 }
 
 /* named: by RUNS, or all; and ended before --older. */
-static int read_runs(const struct options *o, const char *path, const struct sets *sets, struct runs *r)
+static int read_runs(const struct options *o, const char *path, const struct sets *sets,
+		     struct runs *r)
 {
-	static const char sql[] = "SELECT r.run, r.wall_ns + COALESCE(e.dur_ns, 0) FROM run r LEFT JOIN run_end e ON e.run = r.run ORDER BY r.wall_ns, r.run";
-	int64_t until = o->has_older && o->older < 100000 ? (time(NULL) - (int64_t)o->older * 86400) * 1000000000 : o->has_older ? 0 : INT64_MAX;
+	static const char sql[] =
+		"SELECT r.run, r.wall_ns + COALESCE(e.dur_ns, 0) FROM run r LEFT JOIN run_end e ON e.run = r.run ORDER BY r.wall_ns, r.run";
+	int64_t until = o->has_older && o->older < 100000 ?
+				(time(NULL) - (int64_t)o->older * 86400) * 1000000000 :
+			o->has_older ? 0 :
+				       INT64_MAX;
 	struct store *s = NULL;
 	struct grid t = { 0 };
 	size_t row, i, k;
@@ -80,7 +85,11 @@ static int read_runs(const struct options *o, const char *path, const struct set
 		r->named[row] = !sets->n;
 		for (i = 0; i < sets->n; i++)
 			for (k = 0; k < sets->set[i].runs + sets->set[i].idles; k++)
-				r->named[row] |= r->run[row] == (k < sets->set[i].runs ? sets->set[i].run[k] : sets->set[i].idle[k - sets->set[i].runs]).run;
+				r->named[row] |= r->run[row] ==
+						 (k < sets->set[i].runs ?
+							  sets->set[i].run[k] :
+							  sets->set[i].idle[k - sets->set[i].runs])
+							 .run;
 		r->named[row] &= grid_cell(&t, row, 1)->i < until;
 	}
 	grid_free(&t);
@@ -98,7 +107,8 @@ static void plan(struct runs *r, size_t events, size_t whole)
 	}
 }
 
-/* Steps 1 to `named` take the events out of one run more each, the steps after these take one run more out. */
+/* Steps 1 to `named` take the events out of one run more each, the steps after these take one run
+ * more out. */
 static void plan_step(struct runs *r, size_t named, size_t step)
 {
 	plan(r, step < named ? step : named, step > named ? step - named : 0);
@@ -115,16 +125,20 @@ static int measure(const char *path, struct runs *r, size_t named, size_t step, 
 	return err == -EFBIG ? 0 : err;
 }
 
-/* Removes as little as is enough, found by bisection: events of the oldest runs, then these runs, but never the last run
- * of the store. */
-static int prune_to(const struct options *o, const char *path, struct runs *r, size_t named, u64 *before, u64 *after)
+/* Removes as little as is enough, found by bisection: events of the oldest runs, then these runs,
+ * but never the last run of the store. */
+static int prune_to(const struct options *o, const char *path, struct runs *r, size_t named,
+		    u64 *before, u64 *after)
 {
-	size_t runs = named < r->n || !named ? named : named - 1, low = 0, high = named + (o->events ? 0 : runs);
+	size_t runs = named < r->n || !named ? named : named - 1, low = 0,
+	       high = named + (o->events ? 0 : runs);
 
 	if (measure(path, r, named, high, after))
 		return EXIT_DATA;
 	if (*after > o->to)
-		return fail_as(EXIT_DATA, 0, "%s: nothing was changed: %llu bytes would be left of it when all that may go is gone", path, (unsigned long long)*after);
+		return fail_as(EXIT_DATA, 0,
+			"%s: nothing was changed: %llu bytes would be left of it when all that may go is gone",
+			path, (unsigned long long)*after);
 	while (low < high) {
 		size_t middle = (low + high) / 2;
 
@@ -151,7 +165,8 @@ static void tell(const char *path, const struct runs *r, u64 before, u64 after)
 	}
 	size_text(before, was);
 	size_text(after, is);
-	printf("%s: %zu runs taken out, events of %zu more; %zu runs are left; %s before, now %s\n", name ?: "", gone, sums, r->n - gone, was, is);
+	printf("%s: %zu runs taken out, events of %zu more; %zu runs are left; %s before, now %s\n",
+	       name ?: "", gone, sums, r->n - gone, was, is);
 }
 
 int tend_prune(const struct options *o)
@@ -167,9 +182,12 @@ int tend_prune(const struct options *o)
 	if (!path)
 		return fail_as(EXIT_DATA, ENOMEM, "%s", arg);
 	if (!colon && !o->has_older && !o->has_to && !o->events)
-		return fail_as(EXIT_USAGE, 0, "prune what? name runs (%s:3-7), or give --older DAYS, --to SIZE or --events", arg);
+		return fail_as(EXIT_USAGE, 0,
+			"prune what? name runs (%s:3-7), or give --older DAYS, --to SIZE or --events",
+			arg);
 	if (o->has_to && o->to < 2)
-		return fail_as(EXIT_USAGE, 0, "--to: a store has more than %llu bytes", (unsigned long long)o->to);
+		return fail_as(EXIT_USAGE, 0, "--to: a store has more than %llu bytes",
+			       (unsigned long long)o->to);
 	err = (colon ? sets_find(&sets, &arg, 1) : 0) ?: read_runs(o, path, &sets, &r);
 	for (i = 0; !err && i < r.n; i++)
 		named += r.named[i];

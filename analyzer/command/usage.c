@@ -37,13 +37,16 @@ static void put_tables(const char *text)
 
 	for (p = text; p; p = strchr(p, '\n'), p = p ? p + 1 : NULL)
 		for (i = 0; i < N_OF(heads); i++) {
-			auto_free char *line = strncmp(p, heads[i], strlen(heads[i])) ? NULL : strndup(p + 10, strcspn(p + 10, "\n"));
+			auto_free char *line = strncmp(p, heads[i], strlen(heads[i])) ?
+						       NULL :
+						       strndup(p + 10, strcspn(p + 10, "\n"));
 
 			if (!line)
 				continue;
 			colon = strstr(line, ": ");
 			len = colon ? (size_t)(colon - line) : strlen(line);
-			printf("%s  %-*.*s%s", any ? "" : "\ntables (--table):\n", colon ? 14 : 0, (int)len, line, colon ? "  " : "\n");
+			printf("%s  %-*.*s%s", any ? "" : "\ntables (--table):\n", colon ? 14 : 0,
+			       (int)len, line, colon ? "  " : "\n");
 			if (colon)
 				print_words(colon + 2, 18, 80);
 			any = true;
@@ -58,7 +61,8 @@ int usage_report(const struct options *o, const char *name, const char *text)
 	caption = report_lines(text, "caption");
 	if (!caption && errno == ENOMEM)
 		return fail_as(EXIT_DATA, ENOMEM, "%s", name);
-	printf("usage: iot-analyze %s%sSTORE [OPTIONS]\n\n", strcmp(name, "headline") ? name : "", strcmp(name, "headline") ? " " : "");
+	printf("usage: iot-analyze %s%sSTORE [OPTIONS]\n\n", strcmp(name, "headline") ? name : "",
+	       strcmp(name, "headline") ? " " : "");
 	print_words(title ?: name, 0, 80);
 	put_tables(text);
 	if (caption && *caption) {
@@ -84,5 +88,6 @@ int usage_unknown(const struct options *o, const char *name, const char *const *
 		near_try(&nearest, *commands);
 	if (report_each(o->reports, try_report))
 		return EXIT_DATA;
-	return fail_as(EXIT_USAGE, 0, "unknown command '%s'%s (--help lists commands and reports)", name, near_hint(&nearest, "", hint));
+	return fail_as(EXIT_USAGE, 0, "unknown command '%s'%s (--help lists commands and reports)",
+		       name, near_hint(&nearest, "", hint));
 }

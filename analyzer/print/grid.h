@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* grid.h - the answer of one statement, held in memory: so that an error in the last row prints no half table. */
+/* grid.h - the answer of one statement, held in memory: so that an error in the last row prints no
+ * half table. */
 #ifndef IOT_ANALYZER_GRID_H
 #define IOT_ANALYZER_GRID_H
 
@@ -26,8 +27,10 @@ struct grid {
 	char *name;      /* word after "-- table:", or NULL */
 	char *title;     /* rest of that line, or NULL */
 	char *hide;      /* columns left out of the text format, blank separated, or NULL */
-	char *first;     /* columns that the text format begins with, in that order, blank separated, or NULL */
-	char *most;      /* columns whose sum decides which rows --top keeps, blank separated; NULL: the first */
+	char *first; /* columns that the text format begins with, in that order, blank separated,
+			or NULL */
+	char *most; /* columns whose sum decides which rows --top keeps, blank separated; NULL: the
+		       first */
 	char *cases;     /* columns that name a case of --format junit, blank separated, or NULL */
 	char *says;      /* the comments in front of its statement, when it is of a picture */
 	bool plot;       /* "-- plot:": data of the picture, not printed */

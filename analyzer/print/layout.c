@@ -18,7 +18,8 @@ static void measure(const struct grid *t, char **cell, struct layout *l)
 	int col;
 
 	for (col = 0; col < t->cols; col++) {
-		l[col] = (struct layout){ .shown = !column_hidden(t, col) && !column_bound(t, col), .right = column_numeric(t, col),
+		l[col] = (struct layout){ .shown = !column_hidden(t, col) && !column_bound(t, col),
+					  .right = column_numeric(t, col),
 					  .width = text_width(t->col[col]) };
 		for (row = 0; row < t->rows; row++) {
 			width = text_width(cell[row * t->cols + col]);
@@ -29,7 +30,8 @@ static void measure(const struct grid *t, char **cell, struct layout *l)
 	}
 }
 
-/* Makes names narrower, the longest first, until all columns fit into `screen`; false: they do not fit. */
+/* Makes names narrower, the longest first, until all columns fit into `screen`; false: they do not
+ * fit. */
 static bool narrow(const struct grid *t, size_t screen, struct layout *l)
 {
 	size_t all = 0;
@@ -39,7 +41,8 @@ static bool narrow(const struct grid *t, size_t screen, struct layout *l)
 		all += l[col].shown ? l[col].width + BETWEEN : 0;
 	for (; all > screen + BETWEEN; all--) {
 		for (widest = -1, col = 0; col < t->cols; col++)
-			if (l[col].shown && !l[col].right && l[col].width > CUT_LEAST && l[col].width > text_width(t->col[col]) &&
+			if (l[col].shown && !l[col].right && l[col].width > CUT_LEAST &&
+			    l[col].width > text_width(t->col[col]) &&
 			    (widest < 0 || l[col].width > l[widest].width))
 				widest = col;
 		if (widest < 0)
@@ -76,7 +79,8 @@ static bool is_constant(const struct rows *r, int col)
 	return true;
 }
 
-/* The columns, from the first one on, by which rows differ: as many as that takes, on two thirds of the screen at most. */
+/* The columns, from the first one on, by which rows differ: as many as that takes, on two thirds
+ * of the screen at most. */
 static int find_keys(struct rows *r, size_t screen, struct layout *l)
 {
 	auto_free size_t *row = calloc(r->t->rows + 1, sizeof(*row));
@@ -206,7 +210,8 @@ static int by_cut(const void *a, const void *b)
 	return strcmp(x->cut, y->cut) ?: strcmp(x->whole, y->whole);
 }
 
-/* Cuts every name behind its first `head` columns. Returns how many different names look the same then, or -ENOMEM. */
+/* Cuts every name behind its first `head` columns. Returns how many different names look the same
+ * then, or -ENOMEM. */
 static long cut_names(struct name *name, size_t n, size_t width, size_t head)
 {
 	long same = 0;
@@ -225,11 +230,12 @@ static long cut_names(struct name *name, size_t n, size_t width, size_t head)
 	return same;
 }
 
-/* Finds the place where names of a column are cut: the middle, or, when different names would then look the same, the place
- * at which the fewest do. */
+/* Finds the place where names of a column are cut: the middle, or, when different names would then
+ * look the same, the place at which the fewest do. */
 static long find_cut(struct name *name, size_t n, size_t width, size_t *head)
 {
-	size_t room = width > 2 ? width - 2 : 0, places[] = { room / 2, room / 4, 0, room * 3 / 4, room - (room > 0) }, i;
+	size_t room = width > 2 ? width - 2 : 0,
+	       places[] = { room / 2, room / 4, 0, room * 3 / 4, room - (room > 0) }, i;
 	long least = -1, same;
 
 	for (i = 0; i < N_OF(places) && least; i++) {
@@ -259,7 +265,8 @@ static size_t differ_at(const struct name *a, const struct name *b)
 	return strcmp(a->cut, b->cut) ? 0 : alike(a->whole, b->whole) + 1;
 }
 
-/* Names that would still look the same are cut around the place where they differ. Equal cuts stand together, in the order of their names. */
+/* Names that would still look the same are cut around the place where they differ. Equal cuts
+ * stand together, in the order of their names. */
 static void tell_apart(struct name *name, size_t n, size_t width)
 {
 	size_t i, next, before = 0, after, at;

@@ -12,9 +12,10 @@ struct layout {
 	int block;
 };
 
-/* Lays `t`, whose cells are printed as `cell`, out on `screen` columns (0: without end); `l` has room for each column of
- * the table. Where the table is wider, names are shortened in place, the longest first, never numbers. A table that is
- * still too wide becomes several blocks, one below the other. Returns the number of blocks, or -ENOMEM. */
+/* Lays `t`, whose cells are printed as `cell`, out on `screen` columns (0: without end); `l` has
+ * room for each column of the table. Where the table is wider, names are shortened in place, the
+ * longest first, never numbers. A table that is still too wide becomes several blocks, one below
+ * the other. Returns the number of blocks, or -ENOMEM. */
 int layout_make(const struct grid *t, char **cell, size_t screen, struct layout *l);
 
 #endif

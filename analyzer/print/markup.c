@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* markup.c - tables in LaTeX and in Markdown. Names are from strangers: what means anything there is escaped. */
+/* markup.c - tables in LaTeX and in Markdown. Names are from strangers: what means anything there
+ * is escaped. */
 #include <errno.h>
 #include "analyzer.h"
 #include "markup.h"
@@ -9,12 +10,14 @@
 #define PAGE_ROWS 50 /* of a table in LaTeX */
 
 /* A sentence each, behind what it is about. */
-static int put_sentences(const struct grid *t, const char *begin, const char *between, char *(*text)(const char *, size_t))
+static int put_sentences(const struct grid *t, const char *begin, const char *between,
+			 char *(*text)(const char *, size_t))
 {
 	size_t row;
 
 	for (row = 0; row < t->rows; row++) {
-		auto_free char *about = cell_string(grid_cell(t, row, 0), ABSENT, text), *words = cell_string(grid_cell(t, row, 1), ABSENT, text);
+		auto_free char *about = cell_string(grid_cell(t, row, 0), ABSENT, text),
+			       *words = cell_string(grid_cell(t, row, 1), ABSENT, text);
 
 		if (!about || !words)
 			return -ENOMEM;
@@ -98,7 +101,8 @@ static int markdown_table(const struct grid *t)
 	return err;
 }
 
-static int each_table(const struct answer *a, const struct grid *only, int (*table)(const struct grid *))
+static int each_table(const struct answer *a, const struct grid *only,
+		      int (*table)(const struct grid *))
 {
 	int i, err = 0;
 

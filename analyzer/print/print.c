@@ -23,7 +23,8 @@ static int print_lines(const struct grid *t, const struct table_markup *markup)
 	return err;
 }
 
-/* cJSON keeps numbers in doubles: integers go in as their own text, and so do strings that it would not escape. */
+/* cJSON keeps numbers in doubles: integers go in as their own text, and so do strings that it
+ * would not escape. */
 static cJSON *json_cell(const struct cell *c)
 {
 	auto_free char *s = cell_exact(c, "null", text_json);
@@ -66,7 +67,8 @@ static bool json_build(cJSON *root, const struct answer *a, const struct grid *o
 	cJSON *tables;
 	int i;
 
-	if (!cJSON_AddStringToObject(root, "report", a->name) || !cJSON_AddStringToObject(root, "title", a->title))
+	if (!cJSON_AddStringToObject(root, "report", a->name) ||
+	    !cJSON_AddStringToObject(root, "title", a->title))
 		return false;
 	if (a->run.rows && !a->about_store && !cJSON_AddItemToObject(root, "run", json_row(&a->run, 0)))
 		return false;
@@ -74,7 +76,8 @@ static bool json_build(cJSON *root, const struct answer *a, const struct grid *o
 		return false;
 	tables = cJSON_AddObjectToObject(root, "tables");
 	for (i = 0; tables && i < a->tables; i++) {
-		if (!a->table[i].plot && (!only || only == &a->table[i]) && !json_rows(tables, a->table[i].name ?: "rows", &a->table[i]))
+		if (!a->table[i].plot && (!only || only == &a->table[i]) &&
+		    !json_rows(tables, a->table[i].name ?: "rows", &a->table[i]))
 			return false;
 	}
 	return tables;
@@ -92,7 +95,8 @@ static int print_json(const struct answer *a, const struct grid *only)
 	return text ? 0 : -ENOMEM;
 }
 
-/* The cells of a row as attributes or text of XML: of the columns that name the case, or all others, each with its name. */
+/* The cells of a row as attributes or text of XML: of the columns that name the case, or all
+ * others, each with its name. */
 static int put_cells(const struct grid *t, size_t row, bool named)
 {
 	int col, n = 0;
@@ -111,7 +115,8 @@ static int put_cells(const struct grid *t, size_t row, bool named)
 	return 0;
 }
 
-/* As the servers that run tests read it: a case a row, failed where something is wrong, skipped where nothing can be said. */
+/* As the servers that run tests read it: a case a row, failed where something is wrong, skipped
+ * where nothing can be said. */
 static int print_junit(const struct answer *a, const struct grid *t)
 {
 	static const char *const words[] = { NULL, "skipped", "failure", "error" }; /* enum result */
@@ -121,7 +126,8 @@ static int print_junit(const struct answer *a, const struct grid *t)
 	for (row = 0; row < t->rows; row++)
 		n[result_of(grid_cell(t, row, col)->text ?: "")]++;
 	printf("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"iot-analyze %s\" tests=\"%zu\" failures=\"%zu\" errors=\"%zu\""
-	       " skipped=\"%zu\">\n", a->name, t->rows, n[RESULT_FAILED], n[RESULT_UNKNOWN], n[RESULT_ABSENT]);
+	       " skipped=\"%zu\">\n",
+	       a->name, t->rows, n[RESULT_FAILED], n[RESULT_UNKNOWN], n[RESULT_ABSENT]);
 	for (row = 0; row < t->rows && !err; row++) {
 		const char *word = words[result_of(grid_cell(t, row, col)->text ?: "")];
 
@@ -165,7 +171,8 @@ static int fail_table(const struct answer *a, const char *only)
 		near_try(&n, name);
 		snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s%s", *all ? ", " : "", name);
 	}
-	return fail_as(EXIT_USAGE, 0, "report '%s' has no table '%s'%s; there are: %s", a->name, only, near_hint(&n, "", hint), all);
+	return fail_as(EXIT_USAGE, 0, "report '%s' has no table '%s'%s; there are: %s", a->name,
+		       only, near_hint(&n, "", hint), all);
 }
 
 int print_answer(const struct answer *a, enum format format, const char *only)
@@ -176,7 +183,9 @@ int print_answer(const struct answer *a, enum format format, const char *only)
 	if (!t)
 		return fail_table(a, only ?: "");
 	if (format == FORMAT_JUNIT && !t->cases)
-		return fail_as(EXIT_USAGE, 0, "report '%s' has no cases that pass or fail: --format junit is for check and verify", a->name);
+		return fail_as(EXIT_USAGE, 0,
+			"report '%s' has no cases that pass or fail: --format junit is for check and verify",
+			a->name);
 	switch (format) {
 	case FORMAT_JUNIT:
 		err = print_junit(a, t);

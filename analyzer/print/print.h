@@ -5,7 +5,10 @@
 
 #include "answer.h"
 
-enum format { FORMAT_TEXT, FORMAT_CSV, FORMAT_TSV, FORMAT_JSON, FORMAT_JUNIT, FORMAT_LATEX, FORMAT_MARKDOWN };
+enum format {
+	FORMAT_TEXT, FORMAT_CSV, FORMAT_TSV, FORMAT_JSON, FORMAT_JUNIT, FORMAT_LATEX,
+	FORMAT_MARKDOWN,
+};
 
 /* Prints to stdout. CSV and TSV hold one table: `only` names it, NULL takes the report's main one.
  * Returns 0 or an exit status. */

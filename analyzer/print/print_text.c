@@ -13,7 +13,8 @@
 static char *text_cell(const struct grid *t, size_t row, int col, const struct screen *screen)
 {
 	auto_free char *unit = screen->units ? screen_number(t->col[col], grid_cell(t, row, col)) : NULL;
-	auto_free char *value = unit ? strdup(unit) : cell_string(grid_cell(t, row, col), ABSENT, text_terminal);
+	auto_free char *value = unit ? strdup(unit) :
+				       cell_string(grid_cell(t, row, col), ABSENT, text_terminal);
 	const struct cell *bound = col && column_bound(t, col - 1) ? grid_cell(t, row, col - 1) : NULL;
 	char *both = NULL;
 
@@ -41,7 +42,8 @@ static int next_column(const struct grid *t, const struct layout *l, int block, 
 	return col;
 }
 
-static void put_head(const struct grid *t, const struct layout *l, int block, const struct screen *screen)
+static void put_head(const struct grid *t, const struct layout *l, int block,
+		     const struct screen *screen)
 {
 	int col, next;
 
@@ -60,7 +62,8 @@ static bool is_alarm(const struct grid *t, size_t row, int result)
 	return c && c->type == CELL_TEXT && result_of(c->text) == RESULT_FAILED;
 }
 
-static void put_block(const struct grid *t, char **cell, const struct layout *l, int block, const struct screen *screen)
+static void put_block(const struct grid *t, char **cell, const struct layout *l, int block,
+		      const struct screen *screen)
 {
 	int col, next, result = grid_find(t, "result");
 	size_t row;
@@ -90,7 +93,8 @@ static int text_rows(const struct grid *t, char **cell, const struct screen *scr
 	return blocks < 0 ? blocks : 0;
 }
 
-/* The columns in the order in which text shows them: those that `first` names, then the others. `at` has room for all. */
+/* The columns in the order in which text shows them: those that `first` names, then the others.
+ * `at` has room for all. */
 static int order_columns(const struct grid *t, int *at)
 {
 	auto_free char *words = strdup(t->first);
@@ -205,7 +209,11 @@ static int text_words(const struct grid *t, size_t screen)
 
 		if (!about || !words)
 			return -ENOMEM;
-		put_paragraph(before && before->text && now->text && !strcmp(before->text, now->text) ? "" : about, words, screen);
+		put_paragraph(before && before->text && now->text &&
+					      !strcmp(before->text, now->text) ?
+				      "" :
+				      about,
+			      words, screen);
 	}
 	return 0;
 }

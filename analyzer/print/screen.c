@@ -11,7 +11,8 @@
 #define WIDTH 80 /* of a terminal that does not say */
 #define CUT ".."
 
-/* Columns of reports that are bytes; those whose name ends in _bytes are too, unless they are shares. To add one: a word. */
+/* Columns of reports that are bytes; those whose name ends in _bytes are too, unless they are
+ * shares. To add one: a word. */
 static const char byte_columns[] =
 	" S T D W F B V L S_r V_r W_r B_r bytes absorbed cancelled dirty_end dirty_start copied missed readahead unused missed_fault readahead_fault"
 	" missed_write written read written_again read_again touched dirtied direct unexpected residual residual_r journal wal metadata data other"
@@ -31,10 +32,14 @@ static size_t terminal_width(void)
 struct screen screen_find(bool exact)
 {
 	const char *term = getenv("TERM"), *none = getenv("NO_COLOR");
-	bool is_tty = isatty(STDOUT_FILENO), sequences = is_tty && !(none && *none) && term && strcmp(term, "dumb");
+	bool is_tty = isatty(STDOUT_FILENO),
+	     sequences = is_tty && !(none && *none) && term && strcmp(term, "dumb");
 
-	return (struct screen){ .width = is_tty ? terminal_width() : 0, .units = is_tty && !exact, .bold = sequences ? "\033[1m" : "",
-				.alarm = sequences ? "\033[1;31m" : "", .plain = sequences ? "\033[0m" : "" };
+	return (struct screen){ .width = is_tty ? terminal_width() : 0,
+				.units = is_tty && !exact,
+				.bold = sequences ? "\033[1m" : "",
+				.alarm = sequences ? "\033[1;31m" : "",
+				.plain = sequences ? "\033[0m" : "" };
 }
 
 static bool ends_in(const char *s, const char *end)
@@ -62,7 +67,8 @@ char *screen_number(const char *column, const struct cell *c)
 
 	if ((c->type != CELL_INT && c->type != CELL_REAL) || !*column || (!us && !is_bytes(column)))
 		return NULL;
-	return strdup(unit_text(text, c->type == CELL_INT ? (double)c->i : c->r, us ? UNIT_US : UNIT_BYTES));
+	return strdup(unit_text(text, c->type == CELL_INT ? (double)c->i : c->r,
+				us ? UNIT_US : UNIT_BYTES));
 }
 
 /* Behind the character at p. */
@@ -80,7 +86,8 @@ void screen_cut(char *s, size_t width, size_t head)
 
 	if (have <= width || width <= strlen(CUT))
 		return;
-	for (; head && *from; from = next_char(from)) { /* the longest beginning that is at most `head` wide */
+	for (; head && *from;
+	     from = next_char(from)) { /* the longest beginning that is at most `head` wide */
 		char *next = next_char(from);
 
 		kept = *next;
@@ -116,7 +123,9 @@ void screen_cut_around(char *s, size_t width, size_t at)
 			break;
 		*to = kept;
 	}
-	if (!room || (size_t)(from - s) < strlen(CUT)) /* there is no room for the mark that something is missing */
+	if (!room ||
+	    (size_t)(from - s) <
+		    strlen(CUT)) /* there is no room for the mark that something is missing */
 		return;
 	memmove(s + strlen(CUT), from, to - from);
 	memcpy(s, CUT, strlen(CUT));

@@ -10,17 +10,22 @@ enum test { EQUAL, UNEQUAL, LESS, LESS_EQUAL, MORE, MORE_EQUAL, CONTAINS };
 
 /* Longer operators stand first. */
 static const struct { const char *sign; enum test test; } signs[] = {
-	{ "!=", UNEQUAL }, { "<=", LESS_EQUAL }, { ">=", MORE_EQUAL }, { "=", EQUAL }, { "<", LESS }, { ">", MORE }, { "~", CONTAINS },
+	{ "!=", UNEQUAL }, { "<=", LESS_EQUAL }, { ">=", MORE_EQUAL }, { "=", EQUAL },
+	{ "<", LESS },     { ">", MORE },        { "~", CONTAINS },
 };
 
 struct condition {
 	char name[64];
 	enum test test;
 	const char *value;
-	struct cell number;    /* the value where it is a number, also one with a unit, such as 64KiB or 5ms (in microseconds); else CELL_NULL */
+	struct cell number; /* the value where it is a number, also one with a unit, such as 64KiB
+			       or 5ms (in microseconds); else CELL_NULL */
 };
 
-static const struct { const char *unit; double us; } times[] = { { "ns", 1e-3 }, { "us", 1 }, { "µs", 1 }, { "ms", 1e3 }, { "s", 1e6 } };
+static const struct {
+	const char *unit;
+	double us;
+} times[] = { { "ns", 1e-3 }, { "us", 1 }, { "µs", 1 }, { "ms", 1e3 }, { "s", 1e6 } };
 
 static double cell_number(const struct cell *c)
 {
@@ -32,7 +37,8 @@ static int compare_numbers(const struct cell *a, const struct cell *b)
 {
 	double x = cell_number(a), y = cell_number(b);
 
-	return a->type == CELL_INT && b->type == CELL_INT ? (a->i > b->i) - (a->i < b->i) : (x > y) - (x < y);
+	return a->type == CELL_INT && b->type == CELL_INT ? (a->i > b->i) - (a->i < b->i) :
+							    (x > y) - (x < y);
 }
 
 static bool is_number(const struct cell *c)
@@ -86,7 +92,9 @@ static int read_condition(const char *text, struct condition *c)
 	for (i = 0; i < N_OF(signs) && strncmp(text + len, signs[i].sign, strlen(signs[i].sign)); i++)
 		;
 	if (i == N_OF(signs) || !len || len >= sizeof(c->name))
-		return fail_as(EXIT_USAGE, 0, "--where: '%s' is not COLUMN=VALUE, such as who=etcd or 'B>64KiB' (= != < <= > >=, ~ contains)", text);
+		return fail_as(EXIT_USAGE, 0,
+			"--where: '%s' is not COLUMN=VALUE, such as who=etcd or 'B>64KiB' (= != < <= > >=, ~ contains)",
+			text);
 	memcpy(c->name, text, len);
 	c->test = signs[i].test;
 	c->value = text + len + strlen(signs[i].sign);
@@ -103,15 +111,18 @@ static bool is_printed_as(const struct cell *cell, const char *value)
 	return text && !strcmp(text, value);
 }
 
-/* A value that was not measured is neither more nor less than any other, and equals `n/a`. A number with decimals equals its
- * printed text. */
+/* A value that was not measured is neither more nor less than any other, and equals `n/a`. A
+ * number with decimals equals its printed text. */
 static bool holds(const struct condition *c, const struct cell *cell)
 {
 	auto_free char *text = NULL;
 	int order;
 
 	if (c->test != CONTAINS && is_number(&c->number) && is_number(cell)) {
-		order = c->test <= UNEQUAL && cell->type == CELL_REAL && is_printed_as(cell, c->value) ? 0 : compare_numbers(cell, &c->number);
+		order = c->test <= UNEQUAL && cell->type == CELL_REAL &&
+					is_printed_as(cell, c->value) ?
+				0 :
+				compare_numbers(cell, &c->number);
 		return c->test == EQUAL ? !order : c->test == UNEQUAL ? order : c->test == LESS ? order < 0 :
 		       c->test == LESS_EQUAL ? order <= 0 : c->test == MORE ? order > 0 : order >= 0;
 	}
@@ -218,7 +229,9 @@ static int sort_table(struct grid *t, const char *sort, bool *found)
 	if (!name)
 		return fail_as(EXIT_DATA, ENOMEM, "--sort");
 	if (colon && strcmp(colon, ":asc") && strcmp(colon, ":desc"))
-		return fail_as(EXIT_USAGE, 0, "--sort: '%s' is neither COLUMN nor COLUMN:asc or COLUMN:desc", sort);
+		return fail_as(EXIT_USAGE, 0,
+			       "--sort: '%s' is neither COLUMN nor COLUMN:asc or COLUMN:desc",
+			       sort);
 	*found |= col >= 0;
 	return col < 0 ? 0 : sort_rows(t, col, colon ? !strcmp(colon, ":desc") : column_numeric(t, col));
 }
@@ -228,13 +241,15 @@ static void add_word(char *all, size_t size, const char *word)
 {
 	auto_free char *apart = NULL, *old = NULL;
 
-	if (asprintf(&apart, " %s,", word) < 0 || asprintf(&old, " %s,", all) < 0 || strstr(old, apart) || strlen(all) + strlen(apart) >= size)
+	if (asprintf(&apart, " %s,", word) < 0 || asprintf(&old, " %s,", all) < 0 ||
+	    strstr(old, apart) || strlen(all) + strlen(apart) >= size)
 		return;
 	snprintf(all + strlen(all), size - strlen(all), "%s%s", *all ? ", " : "", word);
 }
 
 /* Lists the columns, for a user who named another one. */
-static int fail_column(const struct answer *a, const char *option, const char *text, const char *only)
+static int fail_column(const struct answer *a, const char *option, const char *text,
+		       const char *only)
 {
 	auto_free char *name = strndup(text, strcspn(text, "=<>~!:"));
 	struct near n = { .given = name ?: "" };
@@ -242,11 +257,15 @@ static int fail_column(const struct answer *a, const char *option, const char *t
 	int i, col;
 
 	for (i = 0; i < a->tables; i++)
-		for (col = 0; !a->table[i].plot && (!only || !strcmp(a->table[i].name ?: "", only)) && col < a->table[i].cols; col++) {
+		for (col = 0;
+		     !a->table[i].plot && (!only || !strcmp(a->table[i].name ?: "", only)) &&
+		     col < a->table[i].cols;
+		     col++) {
 			add_word(all, sizeof(all), a->table[i].col[col]);
 			near_try(&n, a->table[i].col[col]);
 		}
-	return fail_as(EXIT_USAGE, 0, "%s %s: report '%s' has no such column%s (there are %s)", option, text, a->name, near_hint(&n, "", hint), all);
+	return fail_as(EXIT_USAGE, 0, "%s %s: report '%s' has no such column%s (there are %s)",
+		       option, text, a->name, near_hint(&n, "", hint), all);
 }
 
 static int each_where(struct answer *a, const char *text, const char *only)

@@ -50,14 +50,17 @@ static char *cell_written(const struct cell *c, const struct table_markup *m)
 /* The bound that stands in front of a value, where bounds are no columns. */
 static const char *bound_of(const struct grid *t, size_t row, int col, const struct table_markup *m)
 {
-	const struct cell *c = m->least && col && column_bound(t, col - 1) ? grid_cell(t, row, col - 1) : NULL;
+	const struct cell *c = m->least && col && column_bound(t, col - 1) ?
+				       grid_cell(t, row, col - 1) :
+				       NULL;
 
 	if (!c || c->type != CELL_TEXT)
 		return NULL;
 	return !strcmp(c->text, ">=") ? m->least : !strcmp(c->text, "<=") ? m->most : NULL;
 }
 
-static int put_cell(FILE *out, const struct grid *t, size_t row, int col, const struct table_markup *m)
+static int put_cell(FILE *out, const struct grid *t, size_t row, int col,
+		    const struct table_markup *m)
 {
 	const struct cell *c = grid_cell(t, row, col);
 	auto_free char *s = cell_written(c, m);

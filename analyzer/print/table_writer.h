@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
 /* table_writer.h - rows of a table in one markup: CSV, TSV, LaTeX, Markdown or HTML.
  *
- * To add a markup: a row in table_writer.c, its declaration here, and the function of text.h that escapes text for it.
- */
+ * To add a markup: a row in table_writer.c, its declaration here, and the function of text.h that
+ * escapes text for it. */
 #ifndef IOT_ANALYZER_TABLE_WRITER_H
 #define IOT_ANALYZER_TABLE_WRITER_H
 
@@ -12,14 +12,14 @@
 struct table_markup {
 	char *(*escape)(const char *, size_t);
 	const char *begin_row, *between, *end_row;
-	const char *begin_text, *begin_number, *end_cell; /* in front of a cell, by its type, and behind it */
-	const char *begin_names, *end_names;              /* around the names of columns; NULL: as around a row */
-	const char *begin_name, *end_name;                /* around one name */
-	const char *least, *most; /* stand in front of a value in place of its bound; NULL: bounds are columns */
+	const char *begin_text, *begin_number, *end_cell; /* around a cell, by its type */
+	const char *begin_names, *end_names;              /* NULL: as around a row */
+	const char *begin_name, *end_name;
+	const char *least, *most; /* stand in place of a bound; NULL: bounds are columns */
 	bool all;                 /* hidden columns too */
 	bool exact;               /* numbers with all their digits */
 	bool plain_names;         /* names of columns are not escaped */
-	bool terminal;            /* escaped for a terminal besides */
+	bool terminal;            /* also escaped for a terminal */
 };
 
 extern const struct table_markup markup_csv, markup_tsv, markup_latex, markup_markdown, markup_html;

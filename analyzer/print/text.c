@@ -69,8 +69,9 @@ static bool is_no_character(const char *from, const char *p)
 	return p - from > 1 && !memcmp(p - 2, "\xef\xbf", 2) && (*p & 0xbe) == 0xbe;
 }
 
-/* gnuplot takes a backslash of data for an escape and a quote for the end of a cell, and writes ]]> into its SVG, where XML
- * does not allow it: a character without width (U+2060) goes in between. XML does not allow U+FFFE and U+FFFF either. */
+/* gnuplot takes a backslash of data for an escape and a quote for the end of a cell, and writes
+ * ]]> into its SVG, where XML does not allow it: a character without width (U+2060) goes in
+ * between. XML does not allow U+FFFE and U+FFFF either. */
 static char *put_plot(char *out, const char *from, const char *p)
 {
 	if (*p == '\\')
@@ -83,7 +84,8 @@ static char *put_plot(char *out, const char *from, const char *p)
 	return out;
 }
 
-/* gnuplot takes # for a comment and NaN for a missing value, and drops leading blanks, unless they stand in quotes. */
+/* gnuplot takes # for a comment and NaN for a missing value, and drops leading blanks, unless they
+ * stand in quotes. */
 static bool needs_quotes(const char *plain)
 {
 	return *plain == '#' || *plain == ' ' || !strcasecmp(plain, "NaN");
@@ -127,10 +129,12 @@ char *text_json(const char *text, size_t len)
 	return all;
 }
 
-/* Does a spreadsheet take the cell for a formula? The last four characters are the wide forms of the first four. */
+/* Does a spreadsheet take the cell for a formula? The last four characters are the wide forms of
+ * the first four. */
 static bool is_formula(const char *text, size_t len)
 {
-	static const char *const begins[] = { "=", "+", "-", "@", "\t", "\r", "\uff1d", "\uff0b", "\uff0d", "\uff20" };
+	static const char *const begins[] = { "=",  "+",      "-",      "@",      "\t",
+					      "\r", "\uff1d", "\uff0b", "\uff0d", "\uff20" };
 	size_t i;
 
 	for (i = 0; i < sizeof(begins) / sizeof(*begins); i++)
@@ -212,8 +216,25 @@ struct escapes {
 	unsigned last;           /* code points above it are written as \u{HEX}; 0: none are */
 };
 
-static const char *const latex_texts[] = { "\\&", "\\%", "\\$", "\\#", "\\_", "\\{", "\\}", "\\textasciitilde{}", "\\textasciicircum{}", "\\textbackslash{}",
-					   "\\textless{}", "\\textgreater{}", "\\textbar{}", "\\textquotedbl{}", "\\textasciigrave{}", "{[}", "{]}", "{*}", "{-}" };
+static const char *const latex_texts[] = { "\\&",
+					   "\\%",
+					   "\\$",
+					   "\\#",
+					   "\\_",
+					   "\\{",
+					   "\\}",
+					   "\\textasciitilde{}",
+					   "\\textasciicircum{}",
+					   "\\textbackslash{}",
+					   "\\textless{}",
+					   "\\textgreater{}",
+					   "\\textbar{}",
+					   "\\textquotedbl{}",
+					   "\\textasciigrave{}",
+					   "{[}",
+					   "{]}",
+					   "{*}",
+					   "{-}" };
 /* [ and * would belong to the \\ that ends the row before; -- would be one dash */
 static const struct escapes latex = { "&%$#_{}~^\\<>|\"`[]*-", latex_texts, LAST_LETTER };
 static const struct escapes markdown = { "\\`*_{}[]<>&|~$#!", NULL, 0 };
@@ -229,7 +250,9 @@ static char *escape(const char *text, size_t len, const struct escapes *e)
 	if (!f)
 		return NULL;
 	for (p = plain; *p; p++) {
-		unsigned lead = (unsigned char)*p, code = lead < 0xe0 ? lead & 0x1f : lead < 0xf0 ? lead & 0xf : lead & 7;
+		unsigned lead = (unsigned char)*p, code = lead < 0xe0 ? lead & 0x1f :
+							  lead < 0xf0 ? lead & 0xf :
+									lead & 7;
 
 		at = strchr(e->special, *p);
 		if (at && e->text)

@@ -22,7 +22,9 @@ static const char *scale(double *value, enum unit unit)
 	double magnitude = fabs(unit == UNIT_US ? *value *= 1000 : *value);
 	int i;
 
-	for (i = 0; scales[unit].by && magnitude >= (i ? 999.5 : scales[unit].by - 0.5) && scales[unit].names[i + 1]; i++) {
+	for (i = 0; scales[unit].by && magnitude >= (i ? 999.5 : scales[unit].by - 0.5) &&
+		    scales[unit].names[i + 1];
+	     i++) {
 		magnitude /= scales[unit].by;
 		*value /= scales[unit].by;
 	}
@@ -55,7 +57,8 @@ double unit_step(double most, int count, enum unit unit)
 	by = (unit == UNIT_US ? most * 1000 : most) / value;
 	step = value / (count > 0 ? count : 1);
 	ten = pow(10, floor(log10(step)));
-	if (unit == UNIT_BYTES && step < 1) /* 256 MiB, not 205: a fifth of a unit is round in none below it */
+	if (unit == UNIT_BYTES &&
+	    step < 1) /* 256 MiB, not 205: a fifth of a unit is round in none below it */
 		return exp2(ceil(log2(step))) * by;
 	step = step <= ten ? ten : step <= 2 * ten ? 2 * ten : step <= 5 * ten ? 5 * ten : 10 * ten;
 	if (unit == UNIT_COUNT && step * by < 1)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* unit.h - numbers as people read them: bytes in powers of 1024 (KiB, MiB), counts in powers of 1000 (k, M), times in µs, ms, s. */
+/* unit.h - numbers as people read them: bytes in powers of 1024 (KiB, MiB), counts in powers of
+ * 1000 (k, M), times in µs, ms, s. */
 #ifndef IOT_ANALYZER_UNIT_H
 #define IOT_ANALYZER_UNIT_H
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
 /* payload.c - reads the ledger that workloads/SYSTEM.sh prints.
  *
- * cJSON reads the structure, but it keeps numbers in doubles, and payloads and clocks have 64 bits. So it gets a copy in which
- * every number is the string of its own digits: "#123" is a number, "$text" a string, and a key begins with $ too.
- */
+ * cJSON reads the structure, but it keeps numbers in doubles, and payloads and clocks have 64
+ * bits. So it gets a copy in which every number is the string of its own digits: "#123" is a
+ * number, "$text" a string, and a key begins with $ too. */
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +16,8 @@
 #define LEDGER_MAX (16 << 20)
 #define COPIES_MAX 1000000
 
-/* Members of the document. To read one more: a column of record `load` in stream/records.def and a row here. */
+/* Members of the document. To read one more: a column of record `load` in stream/records.def and a
+ * row here. */
 #define AT(member) offsetof(struct rec_load, member)
 static const struct { const char *name; size_t offset; bool text; } members[] = {
 	{ "system", AT(system), true },
@@ -114,7 +115,8 @@ static const char *text_of(const cJSON *v)
 	return cJSON_IsString(v) && *v->valuestring == '$' ? v->valuestring + 1 : NULL;
 }
 
-/* A whole number that is not negative and fits in a signed 64-bit integer. Digits only: 1e3 and 1.0 are not what a count is. */
+/* A whole number that is not negative and fits in a signed 64-bit integer. Digits only: 1e3
+ * and 1.0 are not what a count is. */
 static int number_of(const char *path, const char *name, const cJSON *v, uint64_t *out)
 {
 	const char *digits = cJSON_IsString(v) && *v->valuestring == '#' ? v->valuestring + 1 : NULL;
@@ -131,7 +133,8 @@ static int number_of(const char *path, const char *name, const cJSON *v, uint64_
 	return errno || *out > INT64_MAX ? refuse(path, "does not fit in 63 bits", name) : 0;
 }
 
-static int take_number(struct payload *p, const char *path, const cJSON *from, const char *name, size_t offset)
+static int take_number(struct payload *p, const char *path, const cJSON *from, const char *name,
+		       size_t offset)
 {
 	const cJSON *v = member(from, name);
 	uint64_t n;
@@ -145,7 +148,8 @@ static int take_number(struct payload *p, const char *path, const cJSON *from, c
 	return 0;
 }
 
-static int take_text(struct payload *p, const char *path, const cJSON *from, const char *name, size_t offset)
+static int take_text(struct payload *p, const char *path, const cJSON *from, const char *name,
+		     size_t offset)
 {
 	const cJSON *v = member(from, name);
 
@@ -163,7 +167,9 @@ static int take_members(struct payload *p, const char *path)
 	int err = 0;
 
 	for (i = 0; !err && i < N_OF(members); i++)
-		err = (members[i].text ? take_text : take_number)(p, path, p->keep, members[i].name, members[i].offset);
+		err = (members[i].text ? take_text : take_number)(p, path, p->keep,
+								  members[i].name,
+								  members[i].offset);
 	if (!err && !p->load.system)
 		return refuse(path, "is missing: it is not the ledger of a workload", "system");
 	return err;
@@ -190,14 +196,16 @@ static int take_horizon(struct payload *p, const char *path)
 /* "replicas": n, or "k" and "m". Neither: nothing is known of redundancy. */
 static int take_copies(struct payload *p, const char *path)
 {
-	const cJSON *replicas = member(p->keep, "replicas"), *k = member(p->keep, "k"), *m = member(p->keep, "m");
+	const cJSON *replicas = member(p->keep, "replicas"), *k = member(p->keep, "k"),
+		    *m = member(p->keep, "m");
 	uint64_t copies, shares = 1, parity = 0;
 
 	if (!replicas && !k && !m)
 		return 0;
 	if (replicas ? k || m : !k || !m)
 		return refuse(path, "must hold either replicas, or k and m", "its redundancy");
-	if (number_of(path, replicas ? "replicas" : "k", replicas ?: k, &copies) || (m && number_of(path, "m", m, &parity)))
+	if (number_of(path, replicas ? "replicas" : "k", replicas ?: k, &copies) ||
+	    (m && number_of(path, "m", m, &parity)))
 		return EXIT_DATA;
 	if (!copies || copies > COPIES_MAX || parity > COPIES_MAX)
 		return refuse(path, "is not possible (1 to 1000000)", replicas ? "replicas" : "k or m");

@@ -15,9 +15,10 @@ struct payload {
 	char *devices;
 };
 
-/* Reads the ledger in `path` ("-": stdin). Members that it does not know are left alone; those that it knows must have the right
- * type, and numbers that are bytes or operations must be whole, not negative and below 2^63. Returns 0, or EXIT_DATA with one line
- * on stderr. Free with payload_free(), also after an error. */
+/* Reads the ledger in `path` ("-": stdin). Members that it does not know are left alone; those
+ * that it knows must have the right type, and numbers that are bytes or operations must be whole,
+ * not negative and below 2^63. Returns 0, or EXIT_DATA with one line on stderr. Free with
+ * payload_free(), also after an error. */
 int payload_read(struct payload *p, const char *path);
 void payload_free(struct payload *p);
 

@@ -11,7 +11,8 @@
 
 #define REPORT_MAX (1 << 20)
 
-/* Reads a file of reports, which is code: SQL, and scripts for gnuplot. NULL: errno says why, also as of place.h. */
+/* Reads a file of reports, which is code: SQL, and scripts for gnuplot. NULL: errno says why, also
+ * as of place.h. */
 static char *read_text(const char *path)
 {
 	auto_close int fd = place_open_path(path, O_RDONLY);
@@ -145,7 +146,8 @@ int report_each(const char *dir, void (*call)(const char *name, const char *titl
 /* Reads the comments in front of one statement, which describe its table. */
 static int read_directives(struct grid *t, const char *from, const char *to)
 {
-	auto_free char *part = strndup(from, to - from), *spec = NULL, *hide = NULL, *first = NULL, *cases = NULL;
+	auto_free char *part = strndup(from, to - from), *spec = NULL, *hide = NULL, *first = NULL,
+		       *cases = NULL;
 	char *colon;
 
 	if (!part)
@@ -246,7 +248,9 @@ static int run_statements(struct store *s, const char *name, const char *text, s
 		if (!err && !t.cols)
 			break;
 		if (!err)
-			err = read_directives(&t, from, tail) || add_table(a, &t) ? fail_as(EXIT_DATA, ENOMEM, "%s", name) : 0;
+			err = read_directives(&t, from, tail) || add_table(a, &t) ?
+				      fail_as(EXIT_DATA, ENOMEM, "%s", name) :
+				      0;
 		if (err) {
 			grid_free(&t);
 			return err;
@@ -273,11 +277,13 @@ int report_run(struct store *s, const char *name, const char *text, struct answe
 	a->main = report_line(text, "main");
 	a->none = report_line(text, "none");
 	a->about_store = report_about_store(text);
-	err = errno == ENOMEM ? fail_as(EXIT_DATA, ENOMEM, "%s", name) : store_query(s, "run", HEAD_RUN, NULL, &a->run);
+	err = errno == ENOMEM ? fail_as(EXIT_DATA, ENOMEM, "%s", name) :
+				store_query(s, "run", HEAD_RUN, NULL, &a->run);
 	if (!err)
 		err = store_query(s, "lost", HEAD_LOST, NULL, &a->lost);
 	if (!err && !a->about_store)
-		err = store_query(s, "head", HEAD_LINES, NULL, &a->head) ?: store_query(s, "head", HEAD_PICTURE, NULL, &a->picture);
+		err = store_query(s, "head", HEAD_LINES, NULL, &a->head) ?:
+		      store_query(s, "head", HEAD_PICTURE, NULL, &a->picture);
 	return err ? err : run_statements(s, name, text, a);
 }
 
@@ -306,8 +312,9 @@ int answer_whole(const struct answer *a, const char *store)
 
 	if (a->about_store || !a->run.rows || col < 0 || run < 0 || grid_cell(&a->run, 0, col)->i)
 		return EXIT_OK;
-	return fail_as(EXIT_DATA, 0, "run %lld of %s is incomplete: its tracer did not end it, the answer covers what was committed",
-		    (long long)grid_cell(&a->run, 0, run)->i, store);
+	return fail_as(EXIT_DATA, 0,
+		"run %lld of %s is incomplete: its tracer did not end it, the answer covers what was committed",
+		(long long)grid_cell(&a->run, 0, run)->i, store);
 }
 
 void answer_free(struct answer *a)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
 /* views.c - the statements that make each view, and the views that a text needs.
  *
- * A view begins with CREATE TEMP TABLE or VIEW; what follows until the next one belongs to it (INSERT, CREATE INDEX). A text needs
- * the views whose names stand in it, outside of strings and comments, and so do their own texts. A view NAME_sql answers the
- * text that makes the view NAME, for views that depend on rows of a table.
- */
+ * A view begins with CREATE TEMP TABLE or VIEW; what follows until the next one belongs to it
+ * (INSERT, CREATE INDEX). A text needs the views whose names stand in it, outside of strings and
+ * comments, and so do their own texts. A view NAME_sql answers the text that makes the view NAME,
+ * for views that depend on rows of a table. */
 #include <ctype.h>
 #include <errno.h>
 #include <string.h>
@@ -54,7 +54,8 @@ const char *statement_end(const char *p)
 	return p + (*p == ';');
 }
 
-/* The name in "CREATE TEMP TABLE name" at p, where comments and empty lines may stand before; NULL: it is another statement. */
+/* The name in "CREATE TEMP TABLE name" at p, where comments and empty lines may stand before;
+ * NULL: it is another statement. */
 static const char *view_name(const char *p)
 {
 	static const char *const heads[] = { "CREATE TEMP TABLE ", "CREATE TEMP VIEW " };
@@ -104,7 +105,10 @@ static int find_views(struct views *v)
 			if (!more)
 				return -ENOMEM;
 			v->view = more;
-			v->view[v->n++] = (struct view){ .name = name, .name_len = len, .own_len = own_len(name, len), .text = p };
+			v->view[v->n++] = (struct view){ .name = name,
+							 .name_len = len,
+							 .own_len = own_len(name, len),
+							 .text = p };
 		}
 		if (v->n)
 			v->view[v->n - 1].len = end - v->view[v->n - 1].text;
@@ -226,7 +230,9 @@ static int run_answer(struct views *v, const struct view *w)
 {
 	auto_free char *sql = NULL;
 	struct grid text = { 0 }, t = { 0 };
-	int err = asprintf(&sql, "SELECT * FROM temp.%.*s", (int)w->name_len, w->name) < 0 ? fail_as(EXIT_DATA, ENOMEM, "views") : 0;
+	int err = asprintf(&sql, "SELECT * FROM temp.%.*s", (int)w->name_len, w->name) < 0 ?
+			  fail_as(EXIT_DATA, ENOMEM, "views") :
+			  0;
 
 	err = err ?: store_query(v->store, "views", sql, NULL, &text);
 	if (!err && text.rows == 1 && grid_cell(&text, 0, 0)->type == CELL_TEXT) {

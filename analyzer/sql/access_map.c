@@ -7,8 +7,10 @@
 
 /* To add what is looked at: a letter here, and in v_access_map. */
 static const struct { char letter; uint8_t place, way; } letters[] = {
-	{ 'a', PLACE_CALLS, 1 }, { 'b', PLACE_CALLS, 2 }, { 'c', PLACE_VFS, 1 }, { 'd', PLACE_VFS, 2 }, { 'e', PLACE_BLOCK, 1 }, { 'f', PLACE_BLOCK, 2 },
-	{ 'i', PLACE_FS, 1 }, { 'j', PLACE_FS, 2 }, { 's', PLACE_SYNC, 0 }, { 't', PLACE_COMMIT, 0 }, { 'u', PLACE_FLUSH, 0 },
+	{ 'a', PLACE_CALLS, 1 },  { 'b', PLACE_CALLS, 2 }, { 'c', PLACE_VFS, 1 },
+	{ 'd', PLACE_VFS, 2 },    { 'e', PLACE_BLOCK, 1 }, { 'f', PLACE_BLOCK, 2 },
+	{ 'i', PLACE_FS, 1 },     { 'j', PLACE_FS, 2 },    { 's', PLACE_SYNC, 0 },
+	{ 't', PLACE_COMMIT, 0 }, { 'u', PLACE_FLUSH, 0 },
 };
 
 static void set_kind(struct access_map *m, int kind, char letter)

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-3.0-only
 /* fold.c - two functions for grouping.
  *
- * fold(N, K1..KN, S1..SM, X): rows that have the same N keys become one; their S are summed, and of their X the largest is
- * kept. unfold(ROWS): these rows as a table with the columns c0, c1, ... in that order.
+ * fold(N, K1..KN, S1..SM, X): rows that have the same N keys become one; their S are summed, and
+ * of their X the largest is kept. unfold(ROWS): these rows as a table with the columns c0, c1, ...
+ * in that order.
  *
- * SQLite sorts rows to group them, and reports begin by folding a run's aggregates, which may be a million: a hash table
- * is more than twice as fast. It is for results of few rows, because all of them are one value, whose length the opener
- * limits. Keys and sums are integers or NULL. ROWS holds for each row a number whose bits say which values are not NULL,
- * then these values, all with seven bits a byte, the lowest first. As in SUM(), NULL is not summed, a sum of nothing is
- * NULL, and one beyond 64 bits is an error.
- */
+ * SQLite sorts rows to group them, and reports begin by folding a run's aggregates, which may be a
+ * million: a hash table is more than twice as fast. It is for results of few rows, because all of
+ * them are one value, whose length the opener limits. Keys and sums are integers or NULL. ROWS
+ * holds for each row a number whose bits say which values are not NULL, then these values, all
+ * with seven bits a byte, the lowest first. As in SUM(), NULL is not summed, a sum of nothing is
+ * NULL, and one beyond 64 bits is an error. */
 #include <sqlite3.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,8 +23,8 @@
 
 #define FOLD_MAX 24 /* keys and sums */
 
-/* Rows of one fold() have the same number of values. The key of the table is what `value` begins with: the bits of the
- * keys that are there, and the keys; NULL is 0 there. */
+/* Rows of one fold() have the same number of values. The key of the table is what `value` begins
+ * with: the bits of the keys that are there, and the keys; NULL is 0 there. */
 struct row {
 	UT_hash_handle hh;
 	uint64_t there;         /* a bit a value that is not NULL, keys first */
@@ -146,9 +147,12 @@ struct cursor {
 	bool over;
 };
 
-static int unfold_connect(sqlite3 *db, void *arg, int argc, const char *const *argv, sqlite3_vtab **out, char **error)
+static int unfold_connect(sqlite3 *db, void *arg, int argc, const char *const *argv,
+			  sqlite3_vtab **out, char **error)
 {
-	int rc = sqlite3_declare_vtab(db, "CREATE TABLE x(c0,c1,c2,c3,c4,c5,c6,c7,c8,c9,c10,c11,c12,c13,c14,c15,c16,c17,c18,c19,c20,c21,c22,c23,folded HIDDEN)");
+	int rc = sqlite3_declare_vtab(
+		db,
+		"CREATE TABLE x(c0,c1,c2,c3,c4,c5,c6,c7,c8,c9,c10,c11,c12,c13,c14,c15,c16,c17,c18,c19,c20,c21,c22,c23,folded HIDDEN)");
 
 	*out = rc == SQLITE_OK ? calloc(1, sizeof(**out)) : NULL;
 	if (!*out)
@@ -169,7 +173,8 @@ static int unfold_best(sqlite3_vtab *t, sqlite3_index_info *info)
 	int i;
 
 	for (i = 0; i < info->nConstraint; i++) {
-		if (info->aConstraint[i].iColumn != FOLD_MAX || info->aConstraint[i].op != SQLITE_INDEX_CONSTRAINT_EQ)
+		if (info->aConstraint[i].iColumn != FOLD_MAX ||
+		    info->aConstraint[i].op != SQLITE_INDEX_CONSTRAINT_EQ)
 			continue;
 		if (!info->aConstraint[i].usable)
 			return SQLITE_CONSTRAINT;
@@ -229,7 +234,8 @@ static int unfold_next(sqlite3_vtab_cursor *base)
 	return SQLITE_OK;
 }
 
-static int unfold_filter(sqlite3_vtab_cursor *base, int number, const char *text, int argc, sqlite3_value **argv)
+static int unfold_filter(sqlite3_vtab_cursor *base, int number, const char *text, int argc,
+			 sqlite3_value **argv)
 {
 	struct cursor *c = (struct cursor *)base;
 	const void *rows = argc ? sqlite3_value_blob(argv[0]) : NULL;
@@ -266,12 +272,20 @@ static int unfold_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *out)
 }
 
 static const sqlite3_module unfold = {
-	.xConnect = unfold_connect, .xBestIndex = unfold_best, .xDisconnect = unfold_disconnect, .xOpen = unfold_open, .xClose = unfold_close,
-	.xFilter = unfold_filter, .xNext = unfold_next, .xEof = unfold_eof, .xColumn = unfold_column, .xRowid = unfold_rowid,
+	.xConnect = unfold_connect,
+	.xBestIndex = unfold_best,
+	.xDisconnect = unfold_disconnect,
+	.xOpen = unfold_open,
+	.xClose = unfold_close,
+	.xFilter = unfold_filter,
+	.xNext = unfold_next,
+	.xEof = unfold_eof,
+	.xColumn = unfold_column,
+	.xRowid = unfold_rowid,
 };
 
 int fold_register(sqlite3 *db)
 {
 	return sqlite3_create_function(db, "fold", -1, SQLITE_UTF8 | SQLITE_DIRECTONLY, NULL, NULL, fold_step, fold_final) ?:
-	       sqlite3_create_module(db, "unfold", &unfold, NULL);
+		       sqlite3_create_module(db, "unfold", &unfold, NULL);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* functions.c - SQL functions of the views: sum_if(), listed(), measured(), devno(), size(), group_name(),
- * name_pattern(), name_family(), root(). */
+/* functions.c - SQL functions of the views: sum_if(), listed(), measured(), devno(), size(),
+ * group_name(), name_pattern(), name_family(), root(). */
 #include <ctype.h>
 #include <math.h>
 #include <sqlite3.h>
@@ -17,7 +17,8 @@ struct sum {
 	bool is_real, overflow;
 };
 
-/* sum_if(X, CONDITION): X of the rows where the condition holds, added up as SUM() does, but 0 where there is none. */
+/* sum_if(X, CONDITION): X of the rows where the condition holds, added up as SUM() does, but 0
+ * where there is none. */
 static void sum_step(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
 	struct sum *s = sqlite3_aggregate_context(ctx, sizeof(*s));
@@ -49,7 +50,8 @@ static void sum_final(sqlite3_context *ctx)
 
 static bool is_listed(sqlite3_value **argv)
 {
-	const char *item = (const char *)sqlite3_value_text(argv[0]), *list = (const char *)sqlite3_value_text(argv[1]);
+	const char *item = (const char *)sqlite3_value_text(argv[0]),
+		   *list = (const char *)sqlite3_value_text(argv[1]);
 	size_t len = item ? strlen(item) : 0, n;
 	bool found = false;
 
@@ -119,19 +121,23 @@ static size_t uuid_len(const char *p)
 	return isalnum((unsigned char)p[i]) ? 0 : i;
 }
 
-/* Length of a long id at p, else 0: a word of at least 8 hexadecimal digits, with digits and letters among them. A shorter
- * word, or one of letters alone, may be a word of a language: one name of a family would then have an id and another
- * none. */
+/* Length of a long id at p, else 0: a word of at least 8 hexadecimal digits, with digits and
+ * letters among them. A shorter word, or one of letters alone, may be a word of a language: one
+ * name of a family would then have an id and another none. */
 static size_t id_len(const unsigned char *p)
 {
-	size_t len = strspn((const char *)p, "0123456789abcdefABCDEF"), digits = strspn((const char *)p, "0123456789");
+	size_t len = strspn((const char *)p, "0123456789abcdefABCDEF"),
+	       digits = strspn((const char *)p, "0123456789");
 
-	return len >= 8 && !isalnum(p[len]) && digits < len && strcspn((const char *)p, "0123456789") < len ? len : 0;
+	return len >= 8 && !isalnum(p[len]) && digits < len &&
+			       strcspn((const char *)p, "0123456789") < len ?
+		       len :
+		       0;
 }
 
-/* A path with '#' in place of numbers of files: UUIDs, long hexadecimal ids, and other runs of digits, so that f9, f10 and
- * f100 are one family. The first `kept` bytes stay as they are. The caller frees it with sqlite3_free(); NULL: no
- * memory. */
+/* A path with '#' in place of numbers of files: UUIDs, long hexadecimal ids, and other runs of
+ * digits, so that f9, f10 and f100 are one family. The first `kept` bytes stay as they are. The
+ * caller frees it with sqlite3_free(); NULL: no memory. */
 static char *pattern_of(const unsigned char *p, size_t kept)
 {
 	char *text = sqlite3_malloc64(strlen((const char *)p) + 1), *to = text;
@@ -170,8 +176,9 @@ static void name_pattern(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 	sqlite3_result_text(ctx, text, -1, sqlite3_free);
 }
 
-/* name_family(FIRST, LAST): name of a family of paths, of which these are the first and the last by their bytes: the folder
- * that all are in, and the pattern of the path below it; the path itself where there is only one. */
+/* name_family(FIRST, LAST): name of a family of paths, of which these are the first and the last
+ * by their bytes: the folder that all are in, and the pattern of the path below it; the path
+ * itself where there is only one. */
 static void name_family(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
 	const unsigned char *first = sqlite3_value_text(argv[0]), *last = sqlite3_value_text(argv[1]);
@@ -190,17 +197,20 @@ static void name_family(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 	sqlite3_result_text(ctx, text, -1, sqlite3_free);
 }
 
-/* root(X): the square root of a number that is not negative; NULL for any other. SQLite has one only where it was built with it. */
+/* root(X): the square root of a number that is not negative; NULL for any other. SQLite has one
+ * only where it was built with it. */
 static void root(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
 	if (sqlite3_value_type(argv[0]) != SQLITE_NULL && sqlite3_value_double(argv[0]) >= 0)
 		sqlite3_result_double(ctx, sqrt(sqlite3_value_double(argv[0])));
 }
 
-/* The last part of a control group's path that is a unit of systemd, and its length. NULL: none is. */
+/* The last part of a control group's path that is a unit of systemd, and its length. NULL: none
+ * is. */
 static const char *unit_in(const char *path, size_t *len)
 {
-	static const char *const kinds[] = { ".service", ".scope", ".socket", ".mount", ".swap", ".slice" };
+	static const char *const kinds[] = { ".service", ".scope", ".socket",
+					     ".mount",   ".swap",  ".slice" };
 	const char *found = NULL;
 
 	for (const char *at = path, *next; at; at = next) {
@@ -209,7 +219,9 @@ static const char *unit_in(const char *path, size_t *len)
 		at += *at == '/';
 		next = strchr(at, '/');
 		n = next ? (size_t)(next - at) : strlen(at);
-		while (kind < sizeof(kinds) / sizeof(*kinds) && (n <= strlen(kinds[kind]) || strncmp(at + n - strlen(kinds[kind]), kinds[kind], strlen(kinds[kind]))))
+		while (kind < sizeof(kinds) / sizeof(*kinds) &&
+		       (n <= strlen(kinds[kind]) ||
+			strncmp(at + n - strlen(kinds[kind]), kinds[kind], strlen(kinds[kind]))))
 			kind++;
 		if (kind == sizeof(kinds) / sizeof(*kinds))
 			continue;
@@ -219,7 +231,8 @@ static const char *unit_in(const char *path, size_t *len)
 	return found;
 }
 
-/* group_name(BY, CGROUP, CONTAINER, UID, USER): the name of a process's line with --by container, cgroup, unit or user. */
+/* group_name(BY, CGROUP, CONTAINER, UID, USER): the name of a process's line with --by container,
+ * cgroup, unit or user. */
 static void group_name(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
 	const char *text[5], *unit;
@@ -230,7 +243,11 @@ static void group_name(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 		text[i] = (const char *)sqlite3_value_text(argv[i]);
 	if (text[0] && !strcmp(text[0], "user")) {
 		snprintf(name, sizeof(name), "uid %lld", sqlite3_value_int64(argv[3]));
-		sqlite3_result_text(ctx, text[4] ? text[4] : text[3] ? name : "(user not known)", -1, SQLITE_TRANSIENT);
+		sqlite3_result_text(ctx,
+				    text[4] ? text[4] :
+				    text[3] ? name :
+					      "(user not known)",
+				    -1, SQLITE_TRANSIENT);
 	} else if (!text[1]) {
 		sqlite3_result_text(ctx, "(control group not known)", -1, SQLITE_STATIC);
 	} else if (text[0] && !strcmp(text[0], "container")) {

@@ -5,7 +5,8 @@
 
 struct sqlite3;
 
-/* Gives the connection sum_if(), listed(), measured(), devno() and size() (functions.c says what they do). Returns an SQLite code. */
+/* Gives the connection sum_if(), listed(), measured(), devno() and size() (functions.c says what
+ * they do). Returns an SQLite code. */
 int functions_register(struct sqlite3 *db);
 
 /* "512 bytes", "1.5 KiB", "64 MiB": three digits, as unit_text(). */

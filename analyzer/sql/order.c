@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* order.c - access_order(MAP, KIND, DEV, OWNER, FILE, TID, TS, OFFSET, BYTES, SUB, CAUSE): accesses that begin where one
- * before them ended.
+/* order.c - access_order(MAP, KIND, DEV, OWNER, FILE, TID, TS, OFFSET, BYTES, SUB, CAUSE):
+ * accesses that begin where one before them ended.
  *
- * Each row is an event, classified by MAP (access_map.h). Rows come in the order of completion, which is nearly that of
- * time: the last HELD are sorted by when they began (those of the same time by offset). A stream is
- *   PLACE 1 (calls), 2 (VFS): the accesses of one owner in one direction to one file. An access is sequential when it
- *     begins where the stream's previous access ended, or where that of the same thread ended: threads that share a
- *     file each have their own order, and threads that share the work have one.
- *   PLACE 3 (block): the requests of a device of one direction and class; and, as PLACE 4 (device), all requests of the
- *     device, as its head or its firmware sees them.
- * The first access of a stream, those of no known file, and those older than one that was judged are not judged. SQLite's
- * own window functions sort all events; this takes each once, in memory that grows with the streams. The result is a
- * JSON array of arrays
- * [place, way, class, dev, owner, file, accesses, bytes, sequential, bytes of these, not judged]; files beyond the
- * FILES_MAX rows with most bytes are file -1.
- */
+ * Each row is an event, classified by MAP (access_map.h). Rows come in the order of completion,
+ * which is nearly that of time: the last HELD are sorted by when they began (those of the same
+ * time by offset). A stream is PLACE 1 (calls), 2 (VFS): the accesses of one owner in one
+ * direction to one file. An access is sequential when it begins where the stream's previous access
+ * ended, or where that of the same thread ended: threads that share a file each have their own
+ * order, and threads that share the work have one. PLACE 3 (block): the requests of a device of
+ * one direction and class; and, as PLACE 4 (device), all requests of the device, as its head or
+ * its firmware sees them. The first access of a stream, those of no known file, and those older
+ * than one that was judged are not judged. SQLite's own window functions sort all events; this
+ * takes each once, in memory that grows with the streams. The result is a JSON array of arrays
+ * [place, way, class, dev, owner, file, accesses, bytes, sequential, bytes of these, not judged];
+ * files beyond the FILES_MAX rows with most bytes are file -1. */
 #include <sqlite3.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -41,8 +40,10 @@ struct row {
 	struct key key;
 	uint32_t number;                 /* of the rows, in the order in which they were made */
 	uint32_t n, sequential, unjudged;
-	struct row *stream;              /* holds where the stream of this row is: itself, or that of its class */
-	struct row *head, *head_row;     /* of requests: the stream of the device, and the row that counts for it */
+	struct row
+		*stream; /* holds where the stream of this row is: itself, or that of its class */
+	struct row *head, *head_row;     /* of requests: the stream of the device, and the row that
+					    counts for it */
 	uint32_t tid;                    /* thread of the last access */
 	bool begun, shared;              /* shared: several threads, whose ends are in `threads` */
 	uint64_t bytes, sequential_bytes, end, ts;
@@ -104,8 +105,10 @@ static struct row *linked_row(struct order *o, const struct key *k)
 	return o->failed ? NULL : row;
 }
 
-/* Sets the end of the thread's last access in the stream, and *before to the end of the one before; false: there is none. */
-static bool thread_end(struct order *o, const struct row *row, uint32_t tid, uint64_t end, uint64_t *before)
+/* Sets the end of the thread's last access in the stream, and *before to the end of the one
+ * before; false: there is none. */
+static bool thread_end(struct order *o, const struct row *row, uint32_t tid, uint64_t end,
+		       uint64_t *before)
 {
 	struct thread *t, new = { .key = { row->number, tid } };
 	bool known;
@@ -126,7 +129,8 @@ static bool thread_end(struct order *o, const struct row *row, uint32_t tid, uin
 	return known;
 }
 
-/* Does the access begin where the stream ended? The stream then ends where the access does. -1: not known. */
+/* Does the access begin where the stream ended? The stream then ends where the access does. -1:
+ * not known. */
 static int follow(struct order *o, struct row *s, const struct access *a)
 {
 	uint64_t end = a->offset + a->bytes, own = 0;
@@ -182,7 +186,8 @@ static void hold(struct order *o, const struct access *a)
 	for (i = o->nheld++; i; i--) {
 		at = (o->first + i) % HELD;
 		before = (o->first + i - 1) % HELD;
-		if (o->held[before].ts < a->ts || (o->held[before].ts == a->ts && o->held[before].offset <= a->offset))
+		if (o->held[before].ts < a->ts ||
+		    (o->held[before].ts == a->ts && o->held[before].offset <= a->offset))
 			break;
 		o->held[at] = o->held[before];
 	}
@@ -210,7 +215,11 @@ static bool take_key(const struct access_map *m, sqlite3_value **argv, struct ke
 		return false;
 	dev = m->place[kind] == PLACE_BLOCK ? sqlite3_value_int64(argv[2]) : 0;
 	*bad = dev < 0 || dev >= ANY || owner < 0 || owner >= ANY || file < 0 || file >= ANY;
-	*k = (struct key){ .place = m->place[kind], .way = m->way[kind], .dev = dev, .owner = owner, .file = file };
+	*k = (struct key){ .place = m->place[kind],
+			   .way = m->way[kind],
+			   .dev = dev,
+			   .owner = owner,
+			   .file = file };
 	if (k->place == PLACE_BLOCK)
 		k->class = m->class[access_index(sqlite3_value_int64(argv[10]))];
 	return true;
@@ -230,7 +239,9 @@ static void order_step(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 		return;
 	if (!o->held) {
 		o->held = calloc(HELD, sizeof(*o->held));
-		o->failed |= !o->held || access_map_read(&o->map, (const char *)sqlite3_value_text(argv[0]) ?: "");
+		o->failed |= !o->held ||
+			     access_map_read(&o->map,
+					     (const char *)sqlite3_value_text(argv[0]) ?: "");
 	}
 	if (o->failed || !take_key(&o->map, argv, &k, &bad))
 		return;
@@ -246,7 +257,8 @@ static void order_step(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 
 static int larger(const struct row *x, const struct row *y)
 {
-	return x->bytes != y->bytes ? x->bytes < y->bytes ? 1 : -1 : memcmp(&x->key, &y->key, sizeof(x->key));
+	return x->bytes != y->bytes ? x->bytes < y->bytes ? 1 : -1 :
+				      memcmp(&x->key, &y->key, sizeof(x->key));
 }
 
 /* Files beyond the largest become one for each of the other keys. */
@@ -278,8 +290,10 @@ static void print_row(FILE *out, const struct row *r, char before)
 {
 	const struct key *k = &r->key;
 
-	fprintf(out, "%c[%u,%u,%u,%u,%u,%lld,%u,%llu,%u,%llu,%u]", before, k->place, k->way, k->class, k->dev, k->owner, k->file == ANY ? -1LL : k->file,
-		r->n, (unsigned long long)r->bytes, r->sequential, (unsigned long long)r->sequential_bytes, r->unjudged);
+	fprintf(out, "%c[%u,%u,%u,%u,%u,%lld,%u,%llu,%u,%llu,%u]", before, k->place, k->way,
+		k->class, k->dev, k->owner, k->file == ANY ? -1LL : k->file, r->n,
+		(unsigned long long)r->bytes, r->sequential,
+		(unsigned long long)r->sequential_bytes, r->unjudged);
 }
 
 static void order_final(sqlite3_context *ctx)
@@ -307,5 +321,6 @@ static void order_final(sqlite3_context *ctx)
 
 int order_register(sqlite3 *db)
 {
-	return sqlite3_create_function(db, "access_order", 11, SQLITE_UTF8 | SQLITE_DIRECTONLY, NULL, NULL, order_step, order_final);
+	return sqlite3_create_function(db, "access_order", 11, SQLITE_UTF8 | SQLITE_DIRECTONLY,
+				       NULL, NULL, order_step, order_final);
 }

@@ -4,7 +4,8 @@
 
 struct sqlite3;
 
-/* Gives the connection the aggregate function access_order() (order.c says what it does). Returns an SQLite code. */
+/* Gives the connection the aggregate function access_order() (order.c says what it does). Returns
+ * an SQLite code. */
 int order_register(struct sqlite3 *db);
 
 #endif

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* overlap.c - overlap(MAP, KIND, DEV, OWNER, TS, DUR, BYTES, FLAGS, CAUSE, ERR): syncs that overlap, and the work done
- * during them.
+/* overlap.c - overlap(MAP, KIND, DEV, OWNER, TS, DUR, BYTES, FLAGS, CAUSE, ERR): syncs that
+ * overlap, and the work done during them.
  *
- * MAP classifies each event (access_map.h): a sync is a wait from TS on, DUR long; work is bytes of write requests, by
- * class (1 to 4: data, journal, metadata, other), commits (5) and flushes (6). All events are kept, 16 bytes each, until
- * all waits are known. Work is divided equally among the waits under way when it was done, so that the parts of all
- * waits, and the work done while nobody waited, sum to the whole. The level of a wait is the average number of waits
- * under way while it lasted, itself included, rounded. The result is a JSON array of arrays
- * [low, high, waits, sum of durations, median, 99th percentile, maximum, amount 1, ...], a row for each level of 1, 2,
- * 3-4, 5-8 and so on that has waits, and one of level 0 for the work done while nobody waited.
- */
+ * MAP classifies each event (access_map.h): a sync is a wait from TS on, DUR long; work is bytes
+ * of write requests, by class (1 to 4: data, journal, metadata, other), commits (5) and flushes
+ * (6). All events are kept, 16 bytes each, until all waits are known. Work is divided equally
+ * among the waits under way when it was done, so that the parts of all waits, and the work done
+ * while nobody waited, sum to the whole. The level of a wait is the average number of waits under
+ * way while it lasted, itself included, rounded. The result is a JSON array of arrays [low, high,
+ * waits, sum of durations, median, 99th percentile, maximum, amount 1, ...], a row for each level
+ * of 1, 2, 3-4, 5-8 and so on that has waits, and one of level 0 for the work done while nobody
+ * waited. */
 #include <math.h>
 #include <sqlite3.h>
 #include <stdbool.h>
@@ -109,15 +110,17 @@ static void close_waits(struct overlap *o)
 	o->failed |= !o->moment;
 	for (i = 0; i < o->waits && !o->failed; i++) {
 		o->moment[o->moments++] = (struct moment){ .ts = o->wait[i].ts, .wait = i, .step = 1 };
-		o->moment[o->moments++] = (struct moment){ .ts = o->wait[i].ts + o->wait[i].dur, .wait = i, .step = -1 };
+		o->moment[o->moments++] = (struct moment){ .ts = o->wait[i].ts + o->wait[i].dur,
+							   .wait = i,
+							   .step = -1 };
 	}
 	if (o->moments)
 		qsort(o->moment, o->moments, sizeof(*o->moment), by_time);
 }
 
-/* Counts the begins and ends that are not later than `ts`. Events arrive nearly in the order of time, so the count is near
- * that of the event before: searching from there, in steps that double, costs the same for each event, however many
- * waits there are. */
+/* Counts the begins and ends that are not later than `ts`. Events arrive nearly in the order of
+ * time, so the count is near that of the event before: searching from there, in steps that double,
+ * costs the same for each event, however many waits there are. */
 static size_t moments_until(struct overlap *o, uint64_t ts)
 {
 	size_t low = o->near, high = o->near, step;
@@ -155,13 +158,15 @@ static int level_of(double waiting)
 	return level;
 }
 
-/* State when a wait began: the work that a wait since the beginning would have, and the area under the number of waits. */
+/* State when a wait began: the work that a wait since the beginning would have, and the area under
+ * the number of waits. */
 struct begun {
 	double area, done[AMOUNTS];
 	int32_t now;
 };
 
-static void end_wait(const struct overlap *o, const struct moment *m, const struct begun *b, double area, const double *sum, struct level *levels)
+static void end_wait(const struct overlap *o, const struct moment *m, const struct begun *b,
+		     double area, const double *sum, struct level *levels)
 {
 	const struct wait *w = &o->wait[m->wait];
 	struct level *l = &levels[level_of(w->dur ? (area - b->area) / w->dur : b->now)];
@@ -224,14 +229,17 @@ static bool find_levels(struct overlap *o, struct level *levels)
 
 static void print_level(FILE *out, const struct level *l, int number, char before)
 {
-	uint64_t low = number < 3 ? (uint64_t)number : (1ULL << (number - 2)) + 1, high = number < 3 ? (uint64_t)number : 1ULL << (number - 1);
+	uint64_t low = number < 3 ? (uint64_t)number : (1ULL << (number - 2)) + 1,
+		 high = number < 3 ? (uint64_t)number : 1ULL << (number - 1);
 	int i;
 
 	if (l->n)
 		qsort(l->dur, l->n, sizeof(*l->dur), by_size);
-	fprintf(out, "%c[%llu,%llu,%llu,%.0f", before, (unsigned long long)low, (unsigned long long)high, (unsigned long long)l->n, l->sum);
+	fprintf(out, "%c[%llu,%llu,%llu,%.0f", before, (unsigned long long)low,
+		(unsigned long long)high, (unsigned long long)l->n, l->sum);
 	if (l->n)
-		fprintf(out, ",%llu,%llu,%llu", (unsigned long long)l->dur[(l->n - 1) / 2], (unsigned long long)l->dur[(l->n * 99 + 99) / 100 - 1],
+		fprintf(out, ",%llu,%llu,%llu", (unsigned long long)l->dur[(l->n - 1) / 2],
+			(unsigned long long)l->dur[(l->n * 99 + 99) / 100 - 1],
 			(unsigned long long)l->dur[l->n - 1]);
 	else
 		fputs(",null,null,null", out);
@@ -245,16 +253,19 @@ static bool is_sync(const struct access_map *m, uint8_t kind, sqlite3_value **ar
 {
 	if (m->place[kind] == PLACE_SYNC)
 		return true;
-	return m->place[kind] == PLACE_CALLS && m->way[kind] == 2 && (sqlite3_value_int64(argv[7]) & m->sync_flags) &&
+	return m->place[kind] == PLACE_CALLS && m->way[kind] == 2 &&
+	       (sqlite3_value_int64(argv[7]) & m->sync_flags) &&
 	       sqlite3_value_type(argv[9]) == SQLITE_NULL;
 }
 
 /* Returns the number of the amount that the event adds to, or -1, and sets how much it adds. */
-static int amount_of(const struct access_map *m, uint8_t kind, sqlite3_value **argv, uint64_t *amount)
+static int amount_of(const struct access_map *m, uint8_t kind, sqlite3_value **argv,
+		     uint64_t *amount)
 {
 	uint8_t class;
 
-	if (m->place[kind] != PLACE_COMMIT && m->place[kind] != PLACE_FLUSH && (m->place[kind] != PLACE_BLOCK || m->way[kind] != 2))
+	if (m->place[kind] != PLACE_COMMIT && m->place[kind] != PLACE_FLUSH &&
+	    (m->place[kind] != PLACE_BLOCK || m->way[kind] != 2))
 		return -1;
 	class = m->class[access_index(sqlite3_value_int64(argv[8]))];
 	if (class == CLASS_AGAIN || access_listed(m->stacked, m->stackeds, sqlite3_value_int64(argv[2])))
@@ -285,12 +296,14 @@ static void overlap_step(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 		return;
 	sync = is_sync(&o->map, kind, argv);
 	what = amount_of(&o->map, kind, argv, &amount);
-	if ((!sync && what < 0) || access_listed(o->map.unwanted, o->map.unwanteds, sqlite3_value_int64(argv[3])))
+	if ((!sync && what < 0) ||
+	    access_listed(o->map.unwanted, o->map.unwanteds, sqlite3_value_int64(argv[3])))
 		return;
 	ts = sqlite3_value_int64(argv[4]);
 	dur = sqlite3_value_int64(argv[5]);
 	if (ts < 0 || dur < 0 || dur > INT64_MAX - ts || amount >> 61)
-		return sqlite3_result_error(ctx, "overlap() wants times that are not negative, and fewer bytes", -1);
+		return sqlite3_result_error(
+			ctx, "overlap() wants times that are not negative, and fewer bytes", -1);
 	if (sync && sqlite3_value_type(argv[5]) != SQLITE_NULL)
 		add_wait(o, ts, dur);
 	if (what >= 0)
@@ -335,5 +348,6 @@ static void overlap_final(sqlite3_context *ctx)
 
 int overlap_register(sqlite3 *db)
 {
-	return sqlite3_create_function(db, "overlap", 10, SQLITE_UTF8 | SQLITE_DIRECTONLY, NULL, NULL, overlap_step, overlap_final);
+	return sqlite3_create_function(db, "overlap", 10, SQLITE_UTF8 | SQLITE_DIRECTONLY, NULL,
+				       NULL, overlap_step, overlap_final);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* query.c - the query runner: opens a store, binds the parameters of reports, and runs their statements.
+/* query.c - the query runner: opens a store, binds the parameters of reports, and runs their
+ * statements.
  *
  * It is the only file of the analyzer that prepares statements. fold.c, functions.c, order.c,
  * overlap.c and sizes.c include sqlite3.h too: they register functions of SQL.
@@ -31,7 +32,8 @@ struct store {
 	struct ask ask;
 	char *system;           /* what ask.system means */
 	unsigned long long steps;             /* of SQLite's machine, in all queries */
-	int tell_steps;         /* IOT_STEPS: 1 their sum, 2 those of each query too, on standard error: for tests of what growing costs */
+	int tell_steps; /* IOT_STEPS: 1 their sum, 2 those of each query too, on standard error:
+			   for tests of what growing costs */
 };
 
 static int store_fail(struct store *s, const char *what)
@@ -105,8 +107,9 @@ int store_run(struct store *s, const char *which, int64_t *run)
 		return fail_as(EXIT_DATA, 0, "%s holds no run", s->path);
 	if (store_number(s, "SELECT COALESCE(MAX(run), 0) FROM run", &newest))
 		return EXIT_DATA;
-	return fail_as(EXIT_USAGE, 0, "%s has no run '%s' (the newest is %lld; `iot-analyze runs` lists them)", s->path, which,
-		    (long long)newest);
+	return fail_as(EXIT_USAGE, 0,
+		       "%s has no run '%s' (the newest is %lld; `iot-analyze runs` lists them)",
+		       s->path, which, (long long)newest);
 }
 
 /* Binds what the statement has a parameter for. */
@@ -157,10 +160,12 @@ static int store_aliases(struct store *s, const char *systems)
 	return rc == SQLITE_OK ? 0 : store_fail(s, "cannot be asked");
 }
 
-/* Replaces an alias that is asked for by the name of its system, unless the run has a system of that name. */
+/* Replaces an alias that is asked for by the name of its system, unless the run has a system of
+ * that name. */
 static int store_name_system(struct store *s)
 {
-	static const char sql[] = "SELECT name FROM alias WHERE alias = :system AND NOT EXISTS (SELECT 1 FROM process WHERE run = :run AND system = :system)";
+	static const char sql[] =
+		"SELECT name FROM alias WHERE alias = :system AND NOT EXISTS (SELECT 1 FROM process WHERE run = :run AND system = :system)";
 	struct grid t = { 0 };
 	int err = s->ask.system ? store_query(s, "aliases", sql, NULL, &t) : 0;
 
@@ -191,8 +196,12 @@ static int store_knows_system(struct store *s, const char *asked)
 	if (err || known)
 		return err;
 	if (s->ask.about_store)
-		return fail_as(EXIT_USAGE, 0, "%s has no run of system '%s' that this report is about (`iot-analyze runs` lists all)", s->path, asked);
-	return fail_as(EXIT_USAGE, 0, "run %lld has no system '%s' (`iot-analyze systems` lists them)", (long long)s->ask.run, asked);
+		return fail_as(EXIT_USAGE, 0,
+			"%s has no run of system '%s' that this report is about (`iot-analyze runs` lists all)",
+			s->path, asked);
+	return fail_as(EXIT_USAGE, 0,
+		       "run %lld has no system '%s' (`iot-analyze systems` lists them)",
+		       (long long)s->ask.run, asked);
 }
 
 /* Table `wanted_limit`. */
@@ -203,7 +212,10 @@ static int store_limits(struct store *s, const struct ask *ask)
 		"CREATE TEMP TABLE wanted_limit (place INTEGER, ratio TEXT, kind INTEGER, value REAL, text TEXT, low REAL, who TEXT)";
 	int rc = sqlite3_exec(s->db, make, NULL, NULL, NULL), i;
 
-	rc = rc ?: sqlite3_prepare_v2(s->db, "INSERT INTO temp.wanted_limit VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)", -1, &st, NULL);
+	rc = rc ?: sqlite3_prepare_v2(
+			  s->db,
+			  "INSERT INTO temp.wanted_limit VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)", -1,
+			  &st, NULL);
 	for (i = 0; rc == SQLITE_OK && i < ask->limits; i++) {
 		sqlite3_bind_int(st, 1, i);
 		sqlite3_bind_text(st, 2, ask->limit[i].name, -1, SQLITE_STATIC);
@@ -236,7 +248,8 @@ static int check_ratio(const struct grid *known, const char *name)
 		near_try(&n, one);
 		snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s%s", row ? ", " : "", one);
 	}
-	return fail_as(EXIT_USAGE, 0, "no ratio is called '%s'%s; there are: %s", name, near_hint(&n, "", hint), all);
+	return fail_as(EXIT_USAGE, 0, "no ratio is called '%s'%s; there are: %s", name,
+		       near_hint(&n, "", hint), all);
 }
 
 /* Checks that each limit names a ratio. */
@@ -319,7 +332,8 @@ static int give(struct store *s, int64_t run, const struct rec_load *ledger)
 		return 0;
 	if (!sql)
 		return fail_as(EXIT_DATA, ENOMEM, "%s", s->path);
-	rc = sqlite3_exec(s->db, "DELETE FROM given", NULL, NULL, NULL) ?: sqlite3_prepare_v2(s->db, sql, -1, &g.st, NULL);
+	rc = sqlite3_exec(s->db, "DELETE FROM given", NULL, NULL, NULL) ?:
+	     sqlite3_prepare_v2(s->db, sql, -1, &g.st, NULL);
 	if (rc == SQLITE_OK) {
 		rec_each(REC_load, ledger, bind_column, &g);
 		sqlite3_step(g.st);
@@ -328,8 +342,8 @@ static int give(struct store *s, int64_t run, const struct rec_load *ledger)
 	return rc == SQLITE_OK ? 0 : store_fail(s, "cannot be asked");
 }
 
-/* Answers why `given` cannot be of the run; NULL or no row: it can. A second of slack, because the wall clock may be
- * slewed. */
+/* Answers why `given` cannot be of the run; NULL or no row: it can. A second of slack, because the
+ * wall clock may be slewed. */
 static const char foreign_sql[] =
 	"SELECT CASE"
 	" WHEN g.devices IS NOT NULL AND (SELECT COUNT(DISTINCT d.host) FROM device d WHERE d.run = r.run) > 1"
@@ -351,12 +365,14 @@ static int check_given(struct store *s, const char *name)
 	int err = store_query(s, "ledger", foreign_sql, NULL, &t);
 
 	if (!err && t.rows && grid_cell(&t, 0, 0)->type == CELL_TEXT)
-		err = fail_as(EXIT_DATA, 0, "%s is not a ledger of run %lld: %s", name, (long long)s->ask.run, grid_cell(&t, 0, 0)->text);
+		err = fail_as(EXIT_DATA, 0, "%s is not a ledger of run %lld: %s", name,
+			      (long long)s->ask.run, grid_cell(&t, 0, 0)->text);
 	grid_free(&t);
 	return err;
 }
 
-int store_check_ledger(struct store *s, int64_t run, const struct rec_load *ledger, const char *name)
+int store_check_ledger(struct store *s, int64_t run, const struct rec_load *ledger,
+		       const char *name)
 {
 	return give(s, run, ledger) ?: check_given(s, name);
 }
@@ -380,18 +396,22 @@ static int store_given(struct store *s, const struct ask *ask)
 
 int store_ask(struct store *s, const struct ask *ask)
 {
-	static const char make[] = "PRAGMA temp.cache_size = -32768;" /* KiB: views of 60,000 processes go into no file */
-				   "CREATE TEMP TABLE ask (run INTEGER, per TEXT, system TEXT, plot INTEGER)";
+	static const char make[] =
+		"PRAGMA temp.cache_size = -32768;" /* KiB: views of 60,000 processes go into no
+						      file */
+		"CREATE TEMP TABLE ask (run INTEGER, per TEXT, system TEXT, plot INTEGER)";
 	static const char fill[] = "INSERT INTO ask VALUES (:run, :per, :system, :plot)";
 	struct grid t = { 0 };
 	int err;
 
 	s->ask = *ask;
-	if (functions_register(s->db) != SQLITE_OK || fold_register(s->db) != SQLITE_OK || volume_register(s->db) != SQLITE_OK ||
-	    order_register(s->db) != SQLITE_OK || overlap_register(s->db) != SQLITE_OK || sizes_register(s->db) != SQLITE_OK ||
+	if (functions_register(s->db) != SQLITE_OK || fold_register(s->db) != SQLITE_OK ||
+	    volume_register(s->db) != SQLITE_OK || order_register(s->db) != SQLITE_OK ||
+	    overlap_register(s->db) != SQLITE_OK || sizes_register(s->db) != SQLITE_OK ||
 	    sqlite3_exec(s->db, make, NULL, NULL, NULL) != SQLITE_OK)
 		return store_fail(s, "cannot be asked");
-	err = store_aliases(s, ask->rules) ?: store_name_system(s) ?: store_query(s, "ask", fill, NULL, &t);
+	err = store_aliases(s, ask->rules) ?: store_name_system(s) ?:
+	      store_query(s, "ask", fill, NULL, &t);
 	grid_free(&t);
 	return err ?: store_limits(s, ask) ?: store_given(s, ask);
 }
@@ -473,7 +493,8 @@ static void count_steps(struct store *s, sqlite3_stmt *st, const char *sql)
 		fprintf(stderr, "%10d %.70s\n", steps, sql + strspn(sql, "\n"));
 }
 
-#define THIN 8192 /* rows of a table beyond which those that --where and --top leave out are not kept */
+/* Rows of a table beyond which those that --where and --top leave out are not kept. */
+#define THIN 8192
 
 /* Returns 0, a negative errno, or the exit status of an error that was reported. */
 static int take_rows(struct store *s, sqlite3_stmt *st, struct grid *out, int *rc)
@@ -491,7 +512,8 @@ static int take_rows(struct store *s, sqlite3_stmt *st, struct grid *out, int *r
 	return err;
 }
 
-int store_query(struct store *s, const char *name, const char *sql, const char **tail, struct grid *out)
+int store_query(struct store *s, const char *name, const char *sql, const char **tail,
+		struct grid *out)
 {
 	sqlite3_stmt *st = NULL;
 	int rc = sqlite3_prepare_v2(s->db, sql, -1, &st, tail), err = 0;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-only
 /* sizes.c - sizes of accesses, and their places on devices over time.
  *
- * access_sizes(MAP, KIND, DEV, OWNER, BYTES, SUB, CAUSE): a JSON array of [place, way, class, low, accesses, bytes,
- * largest], where low is the power of two at which the sizes of a row begin.
- * access_cells(MAP, KIND, DEV, OWNER, TS, OFFSET, BYTES): a map of requests. The sides of its cells are powers of two:
- * nanoseconds, the same for all devices, and bytes, by device; a side doubles, and neighbours become one, when requests
- * do not fit into COLUMNS x LINES. In the end a cell is at least as high as the largest request of the device, so that a
- * request that begins in it ends in it or in the next one. The result is
- * {"step_ns", "devices": [[dev, low, high, step]], "cells": [[dev, way, column, offset, requests, bytes]]}.
- * MAP classifies events (access_map.h); requests of stacked devices are left out.
- */
+ * access_sizes(MAP, KIND, DEV, OWNER, BYTES, SUB, CAUSE): a JSON array of [place, way, class, low,
+ * accesses, bytes, largest], where low is the power of two at which the sizes of a row begin.
+ * access_cells(MAP, KIND, DEV, OWNER, TS, OFFSET, BYTES): a map of requests. The sides of its
+ * cells are powers of two: nanoseconds, the same for all devices, and bytes, by device; a side
+ * doubles, and neighbours become one, when requests do not fit into COLUMNS x LINES. In the end a
+ * cell is at least as high as the largest request of the device, so that a request that begins in
+ * it ends in it or in the next one. The result is
+ * {"step_ns", "devices": [[dev, low, high, step]], "cells": [[dev, way, column, offset, requests,
+ * bytes]]}. MAP classifies events (access_map.h); requests of stacked devices are left out. */
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -82,16 +82,20 @@ static void sizes_step(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 		return sqlite3_result_error_nomem(ctx);
 	if (!s->bucket && !s->failed) {
 		s->bucket = calloc((PLACE_FS + 1) * 3 * CLASSES * BITS, sizeof(*s->bucket));
-		s->failed = !s->bucket || access_map_read(&s->map, (const char *)sqlite3_value_text(argv[0]) ?: "");
+		s->failed = !s->bucket ||
+			    access_map_read(&s->map,
+					    (const char *)sqlite3_value_text(argv[0]) ?: "");
 	}
 	if (s->failed || bytes <= 0)
 		return;
 	place = wanted(&s->map, argv);
-	if (!place || place > PLACE_FS || (place == PLACE_CALLS && !s->map.on_file[access_index(sqlite3_value_int64(argv[5]))]))
+	if (!place || place > PLACE_FS ||
+	    (place == PLACE_CALLS && !s->map.on_file[access_index(sqlite3_value_int64(argv[5]))]))
 		return;
 	if (place == PLACE_BLOCK || place == PLACE_FS)
 		class = s->map.class[access_index(sqlite3_value_int64(argv[6]))] % CLASSES;
-	b = bucket_of(s, place, s->map.way[access_index(sqlite3_value_int64(argv[1]))], class, 63 - __builtin_clzll(bytes));
+	b = bucket_of(s, place, s->map.way[access_index(sqlite3_value_int64(argv[1]))], class,
+		      63 - __builtin_clzll(bytes));
 	b->n++;
 	b->bytes += bytes;
 	b->largest = (uint64_t)bytes > b->largest ? (uint64_t)bytes : b->largest;
@@ -110,8 +114,11 @@ static void print_sizes(FILE *out, const struct sizes *s)
 
 					if (!b->n)
 						continue;
-					fprintf(out, "%c[%d,%d,%d,%llu,%llu,%llu,%llu]", before, place, way, class, 1ULL << bits, (unsigned long long)b->n,
-						(unsigned long long)b->bytes, (unsigned long long)b->largest);
+					fprintf(out, "%c[%d,%d,%d,%llu,%llu,%llu,%llu]", before,
+						place, way, class, 1ULL << bits,
+						(unsigned long long)b->n,
+						(unsigned long long)b->bytes,
+						(unsigned long long)b->largest);
 					before = ',';
 				}
 	fputs(before == '[' ? "[]" : "]", out);
@@ -161,7 +168,11 @@ static struct disk *disk_of(struct cells *c, uint64_t dev, uint64_t offset)
 	if (!grown)
 		return NULL;
 	grown = &c->disk[c->disks];
-	*grown = (struct disk){ .dev = dev, .low = offset, .high = offset, .first = offset >> 9, .shift = 9,
+	*grown = (struct disk){ .dev = dev,
+				.low = offset,
+				.high = offset,
+				.first = offset >> 9,
+				.shift = 9,
 				.cell = calloc(2 * COLUMNS * LINES, sizeof(*grown->cell)) };
 	c->failed |= !grown->cell;
 	c->disks += !!grown->cell;
@@ -186,7 +197,8 @@ static bool redraw(struct disk *d, uint64_t first, int shift, bool narrow)
 
 				if (!from->n)
 					continue;
-				to = cell_at(&next, way, narrow ? column / 2 : column, ((d->first + line) >> (shift - d->shift)) - first);
+				to = cell_at(&next, way, narrow ? column / 2 : column,
+					     ((d->first + line) >> (shift - d->shift)) - first);
 				to->n += from->n;
 				to->bytes += from->bytes;
 			}
@@ -200,7 +212,9 @@ static bool redraw(struct disk *d, uint64_t first, int shift, bool narrow)
 /* Makes room for a request that begins at `offset`. */
 static bool widen(struct disk *d, uint64_t offset)
 {
-	uint64_t low = offset < d->low ? offset : d->low, last = d->low == d->high ? d->low : d->high - 1, high = offset > last ? offset : last;
+	uint64_t low = offset < d->low ? offset : d->low,
+		 last = d->low == d->high ? d->low : d->high - 1,
+		 high = offset > last ? offset : last;
 	int shift = d->shift;
 
 	if (offset >> shift >= d->first && (offset >> shift) - d->first < LINES)
@@ -225,7 +239,8 @@ static bool lengthen(struct cells *c, uint64_t ts)
 static void cells_step(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
 	struct cells *c = sqlite3_aggregate_context(ctx, sizeof(*c));
-	sqlite3_int64 ts = sqlite3_value_int64(argv[4]), offset = sqlite3_value_int64(argv[5]), bytes = sqlite3_value_int64(argv[6]);
+	sqlite3_int64 ts = sqlite3_value_int64(argv[4]), offset = sqlite3_value_int64(argv[5]),
+		      bytes = sqlite3_value_int64(argv[6]);
 	struct cell *cell;
 	struct disk *d;
 
@@ -241,14 +256,16 @@ static void cells_step(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 	if (!d)
 		return;
 	if (c->disks > DEVICES_MAX)
-		return sqlite3_result_error(ctx, "requests of more than 256 devices: a map has no room for them", -1);
+		return sqlite3_result_error(
+			ctx, "requests of more than 256 devices: a map has no room for them", -1);
 	c->failed |= !widen(d, offset) || !lengthen(c, ts);
 	if (c->failed)
 		return;
 	d->low = (uint64_t)offset < d->low ? (uint64_t)offset : d->low;
 	d->high = (uint64_t)(offset + bytes) > d->high ? (uint64_t)(offset + bytes) : d->high;
 	d->large = (uint64_t)bytes > d->large ? (uint64_t)bytes : d->large;
-	cell = cell_at(d, c->map.way[access_index(sqlite3_value_int64(argv[1]))], ts >> c->shift, (offset >> d->shift) - d->first);
+	cell = cell_at(d, c->map.way[access_index(sqlite3_value_int64(argv[1]))], ts >> c->shift,
+		       (offset >> d->shift) - d->first);
 	cell->n++;
 	cell->bytes += bytes;
 }
@@ -264,8 +281,10 @@ static void print_cells(FILE *out, const struct disk *d, char *before)
 
 				if (!c->n)
 					continue;
-				fprintf(out, "%c[%llu,%d,%d,%llu,%llu,%llu]", *before, (unsigned long long)d->dev, way, column,
-					(unsigned long long)((d->first + line) << d->shift), (unsigned long long)c->n, (unsigned long long)c->bytes);
+				fprintf(out, "%c[%llu,%d,%d,%llu,%llu,%llu]", *before,
+					(unsigned long long)d->dev, way, column,
+					(unsigned long long)((d->first + line) << d->shift),
+					(unsigned long long)c->n, (unsigned long long)c->bytes);
 				*before = ',';
 			}
 }
@@ -287,8 +306,8 @@ static void cells_final(sqlite3_context *ctx)
 		while (1ULL << shift < d->large)
 			shift++;
 		c->failed |= !redraw(d, d->first >> (shift - d->shift), shift, false);
-		fprintf(out, "%s[%llu,%llu,%llu,%llu]", i ? "," : "", (unsigned long long)d->dev, (unsigned long long)d->low, (unsigned long long)d->high,
-			1ULL << d->shift);
+		fprintf(out, "%s[%llu,%llu,%llu,%llu]", i ? "," : "", (unsigned long long)d->dev,
+			(unsigned long long)d->low, (unsigned long long)d->high, 1ULL << d->shift);
 	}
 	if (out)
 		fputs("],\"cells\":[", out);
@@ -308,6 +327,8 @@ int sizes_register(sqlite3 *db)
 {
 	const int flags = SQLITE_UTF8 | SQLITE_DIRECTONLY;
 
-	return sqlite3_create_function(db, "access_sizes", 7, flags, NULL, NULL, sizes_step, sizes_final) ?:
-	       sqlite3_create_function(db, "access_cells", 7, flags, NULL, NULL, cells_step, cells_final);
+	return sqlite3_create_function(db, "access_sizes", 7, flags, NULL, NULL, sizes_step,
+				       sizes_final) ?:
+	       sqlite3_create_function(db, "access_cells", 7, flags, NULL, NULL, cells_step,
+				       cells_final);
 }

@@ -4,7 +4,8 @@
 
 struct sqlite3;
 
-/* Gives the connection the aggregate functions access_sizes() and access_cells() (sizes.c says what they do). Returns an SQLite code. */
+/* Gives the connection the aggregate functions access_sizes() and access_cells() (sizes.c says
+ * what they do). Returns an SQLite code. */
 int sizes_register(struct sqlite3 *db);
 
 #endif
