@@ -263,6 +263,25 @@ static int check_by(const struct options *o, const char *name, const char *text)
 	return 0;
 }
 
+/* Checks the other options of a report. */
+static int check_options(const struct options *o, const char *report)
+{
+	bool is_against = o->has_within || o->force, is_aim = o->limits || o->against;
+
+	if (is_against && !o->against && (is_aim || strcmp(report, "check")))
+		return fail_as(EXIT_USAGE, 0, "%s belongs to %s", o->force ? "--force" : "--within",
+			       o->force ? "the command 'compare', and to --against" : "--against");
+	if (options_check(o, report, true))
+		return EXIT_USAGE;
+	if (o->has_step && (o->step < 10 || o->step > 86400000))
+		return fail_as(EXIT_USAGE, 0, "--step: %llu is not from 10 milliseconds to a day",
+			       (unsigned long long)o->step);
+	if (!is_aim && !strcmp(report, "check"))
+		return fail_as(EXIT_USAGE, 0,
+			       "check what? give --max RATIO=N, --min RATIO=N or --against BASE");
+	return 0;
+}
+
 static int unknown(const struct options *o)
 {
 	const char *names[N_OF(commands) + 1] = { NULL };
@@ -294,17 +313,8 @@ static int run_report(const struct options *o)
 	if (!text)
 		return fail_as(errno == ENOMEM ? EXIT_DATA : EXIT_USAGE, errno,
 			       "cannot read report %s/%s", o->reports, file);
-	if ((o->force || o->has_within) && !o->against)
-		return fail_as(EXIT_USAGE, 0,
-			o->force ? "--force belongs to the command 'compare', and to --against" :
-				   "--within belongs to --against");
-	if (options_check(o, headline ? name : o->arg[0], true) || check_by(o, name, text))
+	if (check_by(o, name, text) || check_options(o, headline ? name : o->arg[0]))
 		return EXIT_USAGE;
-	if (o->has_step && (o->step < 10 || o->step > 86400000))
-		return fail_as(EXIT_USAGE, 0, "--step: %llu is not from 10 milliseconds to a day",
-			       (unsigned long long)o->step);
-	if (!o->limits && !o->against && !strcmp(name, "check"))
-		return fail_as(EXIT_USAGE, 0, "check what? give --max RATIO=N, --min RATIO=N or --against BASE");
 	if (o->args > 3)
 		return fail_as(EXIT_USAGE, 0, "too many arguments: '%s'", o->arg[3]);
 	if (o->args != 2 && !headline)
