@@ -6,6 +6,7 @@
 #include "chart.h"
 #include "compare.h"
 #include "folder.h"
+#include "html.h"
 #include "memory.h"
 #include "options.h"
 #include "page.h"
@@ -15,16 +16,11 @@
 #include "plot.h"
 #include "report.h"
 #include "stream.h"
-#include "table_writer.h"
 #include "text.h"
 
-#define ROWS_MAX 200  /* of a table; the command says the others */
 /* Events of a run beyond which reports that read each of them are left out: they would take longer
  * than all others together. */
 #define EVENTS_MAX 5000000
-#define TEXT_LETTERS 24 /* of a column of text, before it is wrapped on paper */
-/* Width of a letter or a digit of DejaVu Sans, which is a wide font; bold heads are wider. */
-#define LETTER_EM 0.65
 #define ROWS_OPEN 40  /* of what no picture shows: more are there to be unfolded */
 
 /* The sections in the order of questions: what, why, where, whose, when, how, and whether to
@@ -68,71 +64,6 @@ struct page {
 	bool wrong, many;        /* many: more than EVENTS_MAX */
 	int cut;                 /* EXIT_DATA: the run is incomplete, which was said */
 };
-
-static void put_text(FILE *out, const char *text)
-{
-	auto_free char *safe = text_xml(text, strlen(text));
-
-	fputs(safe ?: "", out);
-}
-
-/* A caption has several lines. */
-static void put_lines(FILE *out, const char *text)
-{
-	size_t len;
-
-	for (; *text; text += len + (text[len] == '\n')) {
-		auto_free char *line = strndup(text, len = strcspn(text, "\n"));
-
-		put_text(out, line ?: "");
-		fputc('\n', out);
-	}
-}
-
-/* The width of a column, in letters; longer text is wrapped. */
-static size_t letters(const struct grid *t, int col, size_t rows)
-{
-	size_t most = strlen(t->col[col]), row;
-
-	for (row = 0; row < rows; row++) {
-		const struct cell *c = grid_cell(t, row, col);
-		auto_free char *s = c->type == CELL_TEXT ? NULL : cell_string(c, ABSENT, text_xml);
-		size_t len = s ? strlen(s) : c->len < TEXT_LETTERS ? c->len : TEXT_LETTERS;
-
-		most = len > most ? len : most;
-	}
-	return most;
-}
-
-/* The width of a table, in heights of its letters: a table wider than the paper is printed in
- * small letters. */
-static double table_em(const struct grid *t, size_t rows)
-{
-	double em = 1;
-	int col;
-
-	for (col = 0; col < t->cols; col++)
-		if (table_shows(t, col, &markup_html))
-			em += letters(t, col, rows) * LETTER_EM + 0.9;
-	return em;
-}
-
-static int put_table(FILE *out, const struct grid *t)
-{
-	size_t row, n = t->rows < ROWS_MAX ? t->rows : ROWS_MAX;
-	int err;
-
-	fprintf(out, "<div class=\"scroll\"><table style=\"--em:%.0f\"><caption>", table_em(t, n));
-	put_text(out, t->title ?: t->name ?: "");
-	if (t->rows > n)
-		fprintf(out, " (the first %zu of %zu rows)", n, t->rows);
-	fputs("</caption>\n", out);
-	err = table_names(out, t, &markup_html);
-	for (row = 0; !err && row < n; row++)
-		err = table_row(out, t, row, &markup_html);
-	fputs("</tbody></table></div>\n", out);
-	return err;
-}
 
 /* The section that a command is the report of; NULL: none. */
 static const char *section_of(const char *words)
@@ -237,10 +168,10 @@ static int put_figure(struct page *p, const struct answer *a)
 		fprintf(p->out, "</div>\n");
 	}
 	fputs("<figcaption>", p->out);
-	put_text(p->out, a->title);
+	html_text(p->out, a->title);
 	fputs(". ", p->out);
 	if (a->caption)
-		put_lines(p->out, a->caption);
+		html_lines(p->out, a->caption);
 	put_command(p, a->name, " --plot .");
 	fputs("</figcaption></figure>\n", p->out);
 	return err;
@@ -272,7 +203,7 @@ static int put_tables(struct page *p, const struct answer *a)
 		drawn || rows > ROWS_OPEN ? "" : " open", rows);
 	for (i = 0; !err && i < a->tables; i++)
 		if (!a->table[i].plot && !a->table[i].words && a->table[i].rows)
-			err = put_table(p->out, &a->table[i]);
+			err = html_table(p->out, &a->table[i]);
 	put_command(p, a->name, "");
 	fprintf(p->out, "</details>\n");
 	return err;
@@ -317,7 +248,7 @@ static int put_section(struct page *p, size_t number)
 			N_OF(sections), s->report, number + 1 < N_OF(sections) ? "" : "\n");
 	if (p->many && s->by_events) {
 		fprintf(p->out, "<section id=\"%s\"><h2>", s->report);
-		put_text(p->out, s->question);
+		html_text(p->out, s->question);
 		fprintf(p->out,
 			"</h2>\n<p class=\"absent\">Not drawn, because the run has more than %d events, each of which would be read:</p>\n",
 			EVENTS_MAX);
@@ -333,13 +264,13 @@ static int put_section(struct page *p, size_t number)
 		p->wrong |= wrong;
 		p->cut = p->cut ?: answer_whole(&a, p->o->arg[1]);
 		fprintf(p->out, "<section id=\"%s\"%s><h2>", s->report, wrong ? " class=\"wrong\"" : "");
-		put_text(p->out, s->question);
+		html_text(p->out, s->question);
 		fputs("</h2>\n", p->out);
 		if (chart_has(&a) && chart_has_rows(&a))
 			err = put_figure(p, &a);
 		else if (chart_has(&a) || !(equal || table_rows(&a) || a.table[0].words)) {
 			fputs("<p class=\"absent\">Not measured, because ", p->out);
-			put_text(p->out, why_absent(p, s->report));
+			html_text(p->out, why_absent(p, s->report));
 			fputs(".</p>\n", p->out);
 		}
 		if (equal) {
@@ -366,7 +297,7 @@ static int put_comparison(struct page *p)
 		fputs("<section id=\"compare\"><h2>Do the runs of this store differ?</h2>\n", p->out);
 		if (unlike) {
 			fputs("<p class=\"absent\">Not compared, because the runs are not comparable: ", p->out);
-			put_text(p->out, unlike);
+			html_text(p->out, unlike);
 			fputs(".</p>\n", p->out);
 		} else {
 			err = chart_has_rows(&a) ? put_figure(p, &a) : 0;
@@ -400,10 +331,10 @@ static int put_run(struct page *p)
 	fputs("</tbody></table></div></details>\n", p->out);
 	devices.title = strdup("Devices whose bytes are counted");
 	if (!err && devices.rows)
-		err = put_table(p->out, &devices);
+		err = html_table(p->out, &devices);
 	runs.title = strdup("All runs of the store");
 	if (!err && runs.rows > 1)
-		err = put_table(p->out, &runs);
+		err = html_table(p->out, &runs);
 	fputs("</section>\n", p->out);
 	grid_free(&t);
 	grid_free(&devices);
@@ -420,7 +351,7 @@ static int put_identity(struct page *p)
 
 	for (row = 0; !err && row < head.rows; row++) {
 		fputs("<p class=\"dim\">", p->out);
-		put_text(p->out, grid_cell(&head, row, 0)->text ?: "");
+		html_text(p->out, grid_cell(&head, row, 0)->text ?: "");
 		fputs("</p>\n", p->out);
 	}
 	fputs("<p class=\"dim paper\">On paper: words and pictures. The numbers are in the page, and behind each command.</p>\n",
@@ -438,9 +369,9 @@ static int put_page(struct page *p)
 		"<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
 		"<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-" SCRIPT_SHA256
 		"'\">\n<title>");
-	put_text(p->out, p->o->title ?: "iot: where the bytes go");
+	html_text(p->out, p->o->title ?: "iot: where the bytes go");
 	fprintf(p->out, "</title>\n<style>\n%s</style></head>\n<body><main><h1>", style);
-	put_text(p->out, p->o->title ?: "Where the bytes go, and whose they are");
+	html_text(p->out, p->o->title ?: "Where the bytes go, and whose they are");
 	fprintf(p->out, "</h1>\n");
 	err = put_identity(p);
 	fprintf(p->out, "<nav>");
