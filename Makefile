@@ -20,12 +20,14 @@ say = $(if $(V),,$(info $()  $1	$2))
 PKGS_BUILD := gcc libc6-dev make clang libbpf-dev libelf-dev zlib1g-dev libcjson-dev libsqlite3-dev uthash-dev
 PKGS_RUN := gnuplot-nox sqlite3 util-linux mount e2fsprogs kmod
 PKGS_TEST := attr bindfs xfsprogs btrfs-progs libclang-rt-dev llvm bats fio iproute2 strace libaio-dev dmsetup lvm2 mdadm \
-	python3-minimal qemu-system-x86 busybox-static cpio xz-utils shellcheck git procps util-linux-extra zsh man-db texlive-latex-base
+	python3-minimal qemu-system-x86 busybox-static cpio xz-utils shellcheck codespell git procps util-linux-extra zsh man-db texlive-latex-base
 
 # A second compiler for the kernel side (tests/machine/compilers.bats): not the one that the package clang is.
 PKGS_TEST += $(if $(shell grep -s '^12' /etc/debian_version),clang-19,clang-17)
 
-WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wno-unused-parameter -Wno-missing-field-initializers
+# WERROR=-Werror: warnings of either side are errors (make dev).
+WERROR ?=
+WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wno-unused-parameter -Wno-missing-field-initializers $(WERROR)
 # Sanitizers check more than FORTIFY_SOURCE does, and without optimisation there is none.
 fortify = $(if $(filter -O0 -fsanitize% -D_FORTIFY_SOURCE%,$(CPPFLAGS) $(CFLAGS)),,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
 CPPFLAGS_ALL = -D_GNU_SOURCE -DIOT_VERSION='"$(VERSION)"' $(fortify) $(CPPFLAGS)
@@ -71,7 +73,7 @@ target := $(patsubst x86_64,x86,$(patsubst aarch64,arm64,$(firstword $(subst -, 
 # -g makes BTF, which the loader needs, and DWARF, which it passes over: that is made small instead of being taken out by a tool of its own, and
 # names no folder of this machine.
 BPF_DEBUG := -g -gz -gno-column-info -fdebug-compilation-dir=.
-BPFFLAGS := -std=gnu11 -O2 $(BPF_DEBUG) -target bpf -mcpu=v3 -D__IOT_KERNEL__ -D__TARGET_ARCH_$(target) -Wall -Wno-unused-function -Ibpf \
+BPFFLAGS := -std=gnu11 -O2 $(BPF_DEBUG) -target bpf -mcpu=v3 -D__IOT_KERNEL__ -D__TARGET_ARCH_$(target) -Wall -Wno-unused-function $(WERROR) -Ibpf \
 	-I/usr/include/$(machine) -I/usr/$(machine)/include
 
 # Each of these is an object, which is called like it: the other programs are included by one of them.
@@ -91,7 +93,7 @@ hot := $(base_obj) $(stream_obj) $(addprefix $(B)/tracer/,cells.o filesums.o run
 $(hot): OPT := -O2
 reports := $(sort $(wildcard reports/*.sql reports/*.gp reports/views/*.sql))
 
-.PHONY: all kernel-side check-compilers help setup setup-check demo check check-mutants check-asan check-systems check-vm check-release five bench fuzz install clean
+.PHONY: all dev kernel-side check-compilers help setup setup-check demo check check-mutants check-asan check-systems check-vm check-release five bench fuzz install clean
 all: $(B)/iot-trace $(B)/iot-analyze $(B)/iot-io
 	@:
 
@@ -304,6 +306,10 @@ fuzz: $(fuzz_bin) $(B)/fuzz/base.sqlite
 demo: setup
 	$(Q)$(MAKE) --no-print-directory $(parallel) all
 	$(Q)workloads/demo.sh
+
+## make dev       while a change is written: a build with warnings as errors and sanitizers in build/dev, and the tests of what differs from main (root)
+dev:
+	$(Q)tests/tools/dev $(BASE)
 
 ## make check     set up, build and run the tests (root)
 check: setup-check
