@@ -16,7 +16,7 @@ given=$PATH
 PATH=/usr/sbin:/usr/bin:/sbin:/bin:$PATH
 [ "$(id -u)" = 0 ] || PATH=$given
 here=$(dirname "$(readlink -f "$0")")
-# What lies beside a copy of this script, or where a search path leads, may be a stranger's. Trusted are root, us, whose script this is,
+# Files next to a copy of this script, or on a search path, may be a stranger's. Trusted are root, us, whose script this is,
 # and the group that can write it.
 is_ours() { # PROGRAM or folder
 	is=$(stat -c '%u %g %A' "$1") && own=$(stat -L -c '%u %g %A' "$0") || return 1

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* static.c - what static programs have instead of glibc's dlopen(3), which would look for shared libraries of this very version.
+/* static.c - what static programs have instead of glibc's dlopen(3), which would look for shared
+ * libraries of this very version.
  *
- * SQLite asks for it to load extensions, which iot never does.
- */
+ * SQLite asks for it to load extensions, which iot never does. */
 #include <dlfcn.h>
 #include <stddef.h>
 

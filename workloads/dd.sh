@@ -60,7 +60,7 @@ sys_perform() {
 	return $status
 }
 
-# What the processes counted, as the client's part of a ledger: "N+M records out", whole and partial ones, and the bytes copied.
+# Counts of the processes, as the client's part of a ledger: "N+M records out", whole and partial ones, and the bytes copied.
 # A process that was killed counted nothing that is known: then there is no sum.
 records() {
 	awk -v op="$1" -v size="$SIZE" -v clients="$CLIENTS" -v kv="$WORK/snap/dd.kv" '

@@ -30,7 +30,7 @@ random_reads() {
 	fi
 }
 
-# What runs under the tracer. Bulk first, then what every storage paper warns of: small synchronous writes.
+# The load under the tracer: bulk first, then small synchronous writes, of which every storage paper warns.
 load() {
 	cd "$IOT_MNT"
 	say "1/5 dd: 64 MiB in 1 MiB writes, one fdatasync"
@@ -86,7 +86,7 @@ words() { # REPORT ROWS [ABOUT]
 		print $1 "\t" $2 }' | fold_words 10
 }
 
-# ABOUT <tab> TEXT in lines that fit, the text beside its word.
+# ABOUT <tab> TEXT in lines that fit, each text next to its word.
 fold_words() { # INDENT
 	awk -F '\t' -v width="$width" -v indent="$1" '{
 		n = split($2, word, " "); head = $1 == last ? "" : $1; last = $1

@@ -78,7 +78,7 @@ servers() {
 	done
 }
 
-# What was dirty before the run has no known writer. Twice: the first commit may dirty metadata.
+# Pages that were dirty before the run have no known writer. Twice: the first commit may dirty metadata.
 settle() {
 	local system mount
 

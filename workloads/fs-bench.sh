@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-only
-# fs-bench.sh - device bytes of single operations made durable, per file system and mode, beside published numbers.
+# fs-bench.sh - device bytes of single operations made durable, per file system and mode, next to published numbers.
 #
 # usage: workloads/fs-bench.sh [--count N] [--operations NAME,...] [--tsv] [FILESYSTEM...]     default: all rows of both tables below
 # Every row has a fresh loop device; every operation starts settled. Bytes come from /sys/block/DEV/stat, at three
 # moments: when the last call returned, after syncfs, and after the file system was frozen and thawed, which writes
-# its journal back (checkpoint). A published number (papers.tsv) stands beside the operation that it is about.
+# its journal back (checkpoint). A published number (papers.tsv) stands next to its operation.
 # IOT_TRACE=path of iot-trace: every operation is traced into $IOT_STORE (default fs-bench.sqlite), labelled
 # "fs-bench FILESYSTEM OPERATION", so that `iot-analyze breakdown` says where the bytes went, device by device.
 set -eu -o pipefail
@@ -30,7 +30,7 @@ btrfs              btrfs  -                  -
 f2fs               f2fs   -                  -
 '
 # An overwrite changes the inode only when the clock has ticked since the last: without a tick its fsync has no journal
-# to commit. The published figures are of overwrites that each committed: they stand beside overwrite-paced.
+# to commit. The published figures are of overwrites that each committed: they stand next to overwrite-paced.
 # operation     function   bytes asked for, each     cache
 operations='
 overwrite       overwrite  4096  warm
@@ -71,7 +71,7 @@ for name in ${chosen[@]+"${chosen[@]}"}; do row_or_die "$name" "$filesystems"; d
 for name in ${only[@]+"${only[@]}"}; do row_or_die "$name" "$operations"; done
 [[ $count =~ ^[1-9][0-9]*$ ]] && [ "$count" -le 128 ] || { echo "fs-bench.sh: --count is 1 to 128" >&2 && exit 2; }
 
-# What papers say about this file system and operation: "4.00 x (M1)", joined with "; ".
+# Figures of papers on this file system and operation: "4.00 x (M1)", joined with "; ".
 published() { # FILESYSTEM OPERATION
 	awk -F '\t' -v fs="$1" -v op="$2" '
 		$3 == fs && ((op == "overwrite-paced" && ($4 ~ /^4K overwrite/ || $4 ~ /^4K O_DIRECT randwrite/)) || (op == "append" && $4 ~ /^any small synced write/)) {

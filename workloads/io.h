@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* io.h - what the parts of iot-io share. io_calls.c and io_rings.c make the calls, io_run.c says which and when, io_ledger.c
- * counts what they returned. */
+/* io.h - what the parts of iot-io share. io_calls.c and io_rings.c make the calls, io_run.c says
+ * which and when, io_ledger.c counts what they returned. */
 #ifndef IOT_WORKLOADS_IO_H
 #define IOT_WORKLOADS_IO_H
 
@@ -59,7 +59,8 @@ struct api {
 	unsigned int wants;
 	int open_flags, rwf;
 	void (*one)(struct worker *, uint64_t off);
-	void (*many)(struct worker *, const uint64_t *off, unsigned int n); /* instead of one: n calls in flight */
+	void (*many)(struct worker *, const uint64_t *off,
+		     unsigned int n); /* instead of one: n calls in flight */
 	const char *doc;
 };
 
@@ -110,17 +111,20 @@ void die(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
 void die_errno(const char *what, const char *on) __attribute__((noreturn));
 
 /* Counts one call: `ret` is what it returned, a negative value is an error with errno set. */
-void note(struct worker *w, enum row row, enum type type, uint64_t off, uint64_t asked, ssize_t ret);
-/* The same for calls without bytes: returns `ret`. */
+void note(struct worker *w, enum row row, enum type type, uint64_t off, uint64_t asked,
+	  ssize_t ret);
+/* Counts a call without bytes: returns `ret`. */
 int note_call(struct worker *w, enum row row, enum type type, int ret);
-/* The same for a result as rings return it: bytes, or a negative errno. */
+/* Counts a result as rings return it: bytes, or a negative errno. */
 void note_result(struct worker *w, enum row row, uint64_t off, uint64_t asked, int64_t res);
 /* open(2), counted: a descriptor, or -1 with errno set. */
 int open_noted(struct worker *w, const char *path, int flags, enum type type);
 void ledger_add(struct ledger *to, const struct ledger *from);
-void print_ledger(const struct ledger *led, const struct rusage *before, const struct rusage *after);
+void print_ledger(const struct ledger *led, const struct rusage *before,
+		  const struct rusage *after);
 
-/* Two segments of unequal length, in units of the block where the size allows it; one where that leaves nothing for the first. */
+/* Two segments of unequal length, in units of the block where the size allows it; one where that
+ * leaves nothing for the first. */
 int segments(char *buf, struct iovec v[2]);
 void ring_open(struct uring *r, unsigned int wants);
 void uring_register(struct worker *w, size_t len);
@@ -130,10 +134,11 @@ void aio_sync(struct worker *w);
 /* For the rows of apis[]: one call, or n of them in flight. */
 typedef void one_call(struct worker *, uint64_t off);
 typedef void many_calls(struct worker *, const uint64_t *off, unsigned int n);
-one_call do_write, do_append, do_read, do_pwrite, do_pread, do_writev, do_readv, do_pwritev, do_preadv, do_pwritev2,
-	do_preadv2, do_store, do_load, do_sendfile_in, do_sendfile_out, do_splice_in, do_splice_out, do_copy, do_pair,
-	do_proc, do_bad_fd, do_bad_address, do_short_read, do_end_read, do_zero, do_create_rename, do_aio_bad,
-	do_uring_splice_out, do_uring_splice_in, do_uring_append, do_uring_proc, do_uring_bad;
+one_call do_write, do_append, do_read, do_pwrite, do_pread, do_writev, do_readv, do_pwritev,
+	do_preadv, do_pwritev2, do_preadv2, do_store, do_load, do_sendfile_in, do_sendfile_out,
+	do_splice_in, do_splice_out, do_copy, do_pair, do_proc, do_bad_fd, do_bad_address,
+	do_short_read, do_end_read, do_zero, do_create_rename, do_aio_bad, do_uring_splice_out,
+	do_uring_splice_in, do_uring_append, do_uring_proc, do_uring_bad;
 many_calls do_aio, do_uring;
 
 /* Fills the table of slots that --pattern rand goes through. */

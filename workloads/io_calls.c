@@ -10,7 +10,8 @@
 
 #define BAD_FD 1000000       /* above any limit: EBADF */
 
-/* read and write use the file position: move it only where the next operation is not the next in the file. */
+/* read and write use the file position: move it only where the next operation is not the next in
+ * the file. */
 static void seek_to(struct worker *w, uint64_t off)
 {
 	if (w->pos != off && lseek(w->fd, off, SEEK_SET) < 0)

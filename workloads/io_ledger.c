@@ -96,19 +96,22 @@ void ledger_add(struct ledger *to, const struct ledger *from)
 
 static bool row_writes(enum row r)
 {
-	return r == ROW_WRITE || r == ROW_PWRITE || r == ROW_WRITEV || r == ROW_PWRITEV || r == ROW_SENDFILE_OUT ||
-	       r == ROW_SPLICE_OUT || r == ROW_COPY_OUT || r == ROW_AIO_WRITE || r == ROW_URING_WRITE;
+	return r == ROW_WRITE || r == ROW_PWRITE || r == ROW_WRITEV || r == ROW_PWRITEV ||
+	       r == ROW_SENDFILE_OUT || r == ROW_SPLICE_OUT || r == ROW_COPY_OUT ||
+	       r == ROW_AIO_WRITE || r == ROW_URING_WRITE;
 }
 
 static bool row_reads(enum row r)
 {
-	return r == ROW_READ || r == ROW_PREAD || r == ROW_READV || r == ROW_PREADV || r == ROW_SENDFILE_IN ||
-	       r == ROW_SPLICE_IN || r == ROW_COPY_IN || r == ROW_AIO_READ || r == ROW_URING_READ;
+	return r == ROW_READ || r == ROW_PREAD || r == ROW_READV || r == ROW_PREADV ||
+	       r == ROW_SENDFILE_IN || r == ROW_SPLICE_IN || r == ROW_COPY_IN ||
+	       r == ROW_AIO_READ || r == ROW_URING_READ;
 }
 
 static bool row_syncs(enum row r)
 {
-	return r == ROW_FSYNC || r == ROW_FDATASYNC || r == ROW_MSYNC || r == ROW_AIO_FSYNC || r == ROW_URING_FSYNC;
+	return r == ROW_FSYNC || r == ROW_FDATASYNC || r == ROW_MSYNC || r == ROW_AIO_FSYNC ||
+	       r == ROW_URING_FSYNC;
 }
 
 /* Sum of the rows that `pick` accepts; files: only regular files and block devices (METRICS: S). */
@@ -156,8 +159,9 @@ static void print_calls(const struct ledger *led)
 			if (!at->ops)
 				continue;
 			printf("%s{\"kind\":\"%s\",\"type\":\"%s\",\"ops\":%llu,\"bytes\":%llu,\"errors\":%llu,\"short\":%llu}",
-			       comma, row_name[r], type_name[t], (unsigned long long)at->ops, (unsigned long long)at->bytes,
-			       (unsigned long long)at->errors, (unsigned long long)at->shorts);
+			       comma, row_name[r], type_name[t], (unsigned long long)at->ops,
+			       (unsigned long long)at->bytes, (unsigned long long)at->errors,
+			       (unsigned long long)at->shorts);
 			comma = ",";
 		}
 	}

@@ -15,7 +15,8 @@
 #define SMALL_RING 8u        /* of the ring that overflows */
 #define BAD_FD 1000000       /* above any limit: EBADF */
 
-/* --- libaio, without its library ------------------------------------------------------------------ */
+/* --- libaio, without its library
+ * ------------------------------------------------------------------ */
 
 static void aio_wait(struct worker *w, unsigned int n, struct io_event *ev)
 {
@@ -32,7 +33,8 @@ static void aio_wait(struct worker *w, unsigned int n, struct io_event *ev)
 	}
 }
 
-/* The completion ring at the address that io_setup() returns: libaio and fio take events from it without a call. */
+/* The completion ring at the address that io_setup() returns: libaio and fio take events from it
+ * without a call. */
 struct aio_ring {
 	unsigned int id, nr, head, tail, magic, compat, incompat, header_bytes;
 	struct io_event event[];
@@ -67,7 +69,11 @@ void do_aio(struct worker *w, const uint64_t *off, unsigned int n)
 		char *buf = w->buf + i * opt.size;
 
 		cb[i] = (struct iocb){
-			.aio_data = i, .aio_fildes = w->fd, .aio_buf = (uintptr_t)buf, .aio_nbytes = opt.size, .aio_offset = off[i],
+			.aio_data = i,
+			.aio_fildes = w->fd,
+			.aio_buf = (uintptr_t)buf,
+			.aio_nbytes = opt.size,
+			.aio_offset = off[i],
 			.aio_lio_opcode = reading ? IOCB_CMD_PREAD : IOCB_CMD_PWRITE,
 		};
 		if (vector) {
@@ -92,14 +98,20 @@ void do_aio(struct worker *w, const uint64_t *off, unsigned int n)
 		note_result(w, reading ? ROW_AIO_READ : ROW_AIO_WRITE, off[ev[i].data], opt.size, ev[i].res);
 }
 
-/* Calls that take nothing: no such descriptor, no such memory, a length that is none. Their failures are no operations. */
+/* Calls that take nothing: no such descriptor, no such memory, a length that is none. Their
+ * failures are no operations. */
 void do_aio_bad(struct worker *w, uint64_t off)
 {
-	struct iocb cb = { .aio_fildes = BAD_FD, .aio_lio_opcode = IOCB_CMD_PWRITE, .aio_buf = (uintptr_t)w->buf, .aio_nbytes = opt.size },
-		*list = &cb;
+	struct iocb cb = { .aio_fildes = BAD_FD,
+			   .aio_lio_opcode = IOCB_CMD_PWRITE,
+			   .aio_buf = (uintptr_t)w->buf,
+			   .aio_nbytes = opt.size },
+		    *list = &cb;
 
-	if (syscall(SYS_io_submit, w->aio, 1L, &list) >= 0 || syscall(SYS_io_submit, w->aio, 1L, 8L) >= 0 ||
-	    syscall(SYS_io_submit, 0L, 1L, 8L) >= 0 || syscall(SYS_io_getevents, 0L, 1L, 1L, 8L, NULL) >= 0)
+	if (syscall(SYS_io_submit, w->aio, 1L, &list) >= 0 ||
+	    syscall(SYS_io_submit, w->aio, 1L, 8L) >= 0 ||
+	    syscall(SYS_io_submit, 0L, 1L, 8L) >= 0 ||
+	    syscall(SYS_io_getevents, 0L, 1L, 1L, 8L, NULL) >= 0)
 		die("a call that must fail did not");
 }
 
@@ -114,11 +126,13 @@ void aio_sync(struct worker *w)
 	note_result(w, ROW_AIO_FSYNC, 0, 0, ev.res);
 }
 
-/* --- io_uring, without its library ---------------------------------------------------------------- */
+/* --- io_uring, without its library
+ * ---------------------------------------------------------------- */
 
 void ring_open(struct uring *r, unsigned int wants)
 {
-	struct io_uring_params p = { .flags = wants & WANTS_SQPOLL ? IORING_SETUP_SQPOLL : 0, .sq_thread_idle = 100 };
+	struct io_uring_params p = { .flags = wants & WANTS_SQPOLL ? IORING_SETUP_SQPOLL : 0,
+				     .sq_thread_idle = 100 };
 
 	if (wants & WANTS_OVERFLOW) {
 		p.flags |= IORING_SETUP_CQSIZE;
@@ -161,8 +175,13 @@ static void uring_push_one(struct worker *w, const uint64_t *off, unsigned int i
 	static __thread struct iovec v[DEPTH_MAX][2];
 	char *buf = w->buf + i * opt.size;
 	struct io_uring_sqe sqe = {
-		.opcode = uring_opcode(api->dir == 'r'), .flags = api->wants & WANTS_ASYNC ? IOSQE_ASYNC : 0,
-		.fd = w->fd, .off = api->wants & WANTS_POSITION ? UINT64_MAX : off[i], .addr = (uintptr_t)buf, .len = opt.size, .user_data = i,
+		.opcode = uring_opcode(api->dir == 'r'),
+		.flags = api->wants & WANTS_ASYNC ? IOSQE_ASYNC : 0,
+		.fd = w->fd,
+		.off = api->wants & WANTS_POSITION ? UINT64_MAX : off[i],
+		.addr = (uintptr_t)buf,
+		.len = opt.size,
+		.user_data = i,
 	};
 
 	if (api->wants & WANTS_VECTOR) {
@@ -180,7 +199,8 @@ static void uring_push_one(struct worker *w, const uint64_t *off, unsigned int i
 	uring_push(&w->ring, &sqe);
 }
 
-/* A chain whose last request succeeded: those before it, of which nobody is told, did what they were asked for. */
+/* A chain whose last request succeeded: those before it, which post no completion, did what they
+ * were asked for. */
 static void uring_chain(struct worker *w, const uint64_t *off, unsigned int n, enum row row)
 {
 	uint64_t which;
@@ -200,7 +220,8 @@ static bool ring_empty(const struct uring *r)
 	return __atomic_load_n(r->cq_tail, __ATOMIC_ACQUIRE) == *r->cq_head;
 }
 
-/* Everything is submitted before the first completion is taken: more than the ring of completions holds. */
+/* Everything is submitted before the first completion is taken: more than the ring of completions
+ * holds. */
 static void uring_overflow(struct worker *w, const uint64_t *off, unsigned int n, enum row row)
 {
 	for (unsigned int i = 0; i < n; i++) {
@@ -213,7 +234,9 @@ static void uring_overflow(struct worker *w, const uint64_t *off, unsigned int n
 		int res;
 
 		while (ring_empty(&w->ring))
-			if (syscall(SYS_io_uring_enter, w->ring.fd, 0, 1, IORING_ENTER_GETEVENTS, NULL, 0) < 0 && errno != EINTR)
+			if (syscall(SYS_io_uring_enter, w->ring.fd, 0, 1, IORING_ENTER_GETEVENTS,
+				    NULL, 0) < 0 &&
+			    errno != EINTR)
 				die_errno("io_uring_enter", opt.file);
 		res = uring_pop(&w->ring, &which);
 		note_result(w, row, off[which], opt.size, res);
@@ -259,8 +282,12 @@ static int uring_one(struct worker *w, const struct io_uring_sqe *sqe)
 void do_uring_splice_out(struct worker *w, uint64_t off)
 {
 	ssize_t ret = write(w->pair[1], w->buf, opt.size);
-	struct io_uring_sqe sqe = { .opcode = IORING_OP_SPLICE, .fd = w->fd, .off = off, .splice_fd_in = w->pair[0],
-				    .splice_off_in = -1, .len = opt.size };
+	struct io_uring_sqe sqe = { .opcode = IORING_OP_SPLICE,
+				    .fd = w->fd,
+				    .off = off,
+				    .splice_fd_in = w->pair[0],
+				    .splice_off_in = -1,
+				    .len = opt.size };
 
 	note(w, ROW_WRITE, TYPE_PIPE, 0, opt.size, ret);
 	if (ret <= 0)
@@ -272,8 +299,12 @@ void do_uring_splice_out(struct worker *w, uint64_t off)
 
 void do_uring_splice_in(struct worker *w, uint64_t off)
 {
-	struct io_uring_sqe sqe = { .opcode = IORING_OP_SPLICE, .fd = w->pair[1], .off = -1, .splice_fd_in = w->fd,
-				    .splice_off_in = off, .len = opt.size };
+	struct io_uring_sqe sqe = { .opcode = IORING_OP_SPLICE,
+				    .fd = w->pair[1],
+				    .off = -1,
+				    .splice_fd_in = w->fd,
+				    .splice_off_in = off,
+				    .len = opt.size };
 	ssize_t ret = uring_one(w, &sqe);
 
 	note_result(w, ROW_URING_READ, off, opt.size, ret);
@@ -285,7 +316,9 @@ void do_uring_splice_in(struct worker *w, uint64_t off)
 /* The kernel chooses the offset. */
 void do_uring_append(struct worker *w, uint64_t off)
 {
-	struct io_uring_sqe sqe = { .opcode = IORING_OP_WRITE, .fd = w->fd, .addr = (uintptr_t)w->buf, .len = opt.size };
+	struct io_uring_sqe sqe = {
+		.opcode = IORING_OP_WRITE, .fd = w->fd, .addr = (uintptr_t)w->buf, .len = opt.size
+	};
 	int ret = uring_one(w, &sqe);
 
 	note_result(w, ROW_URING_WRITE, w->file_size, opt.size, ret);
@@ -296,7 +329,9 @@ void do_uring_append(struct worker *w, uint64_t off)
 void do_uring_proc(struct worker *w, uint64_t off)
 {
 	int fd = open_noted(w, "/proc/self/stat", O_RDONLY, TYPE_PSEUDO), ret;
-	struct io_uring_sqe sqe = { .opcode = IORING_OP_READ, .fd = fd, .addr = (uintptr_t)w->buf, .len = opt.size };
+	struct io_uring_sqe sqe = {
+		.opcode = IORING_OP_READ, .fd = fd, .addr = (uintptr_t)w->buf, .len = opt.size
+	};
 
 	if (fd < 0)
 		return;
@@ -308,7 +343,11 @@ void do_uring_proc(struct worker *w, uint64_t off)
 /* A file that is open for reading only, and memory that is none: both fail, and move nothing. */
 void do_uring_bad(struct worker *w, uint64_t off)
 {
-	struct io_uring_sqe sqe = { .opcode = IORING_OP_WRITE, .fd = w->from_fd, .addr = (uintptr_t)w->buf, .len = opt.size, .off = off };
+	struct io_uring_sqe sqe = { .opcode = IORING_OP_WRITE,
+				    .fd = w->from_fd,
+				    .addr = (uintptr_t)w->buf,
+				    .len = opt.size,
+				    .off = off };
 
 	note_result(w, ROW_URING_WRITE, off, opt.size, uring_one(w, &sqe));
 	sqe.fd = w->fd;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* io_run.c - the workers of iot-io: what they open, which operations they make in which order, when they sync. */
+/* io_run.c - the workers of iot-io: what they open, which operations they make in which order, when
+ * they sync. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -170,7 +171,8 @@ static void sync_file(struct worker *w)
 		note_call(w, ROW_FSYNC, w->type, fsync(w->fd));
 }
 
-/* Operations no, no + threads, no + 2 x threads, ... up to --depth at a time, never across a sync. */
+/* Operations no, no + threads, no + 2 x threads, ... up to --depth at a time, never across a sync.
+ */
 static void worker_loop(struct worker *w)
 {
 	bool syncing = strcmp(opt.sync, "none") && w->fd >= 0;

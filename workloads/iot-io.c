@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* iot-io - known work: exactly N operations of B bytes by a chosen call, and a ledger of what was done.
+/* iot-io - known work: exactly N operations of B bytes by a chosen call, and a ledger of what was
+ * done.
  *
- * The ledger (JSON on standard output) counts what the kernel returned, call by call, under the names of
- * bpf/kinds.def, so that a tracer can be compared with it row by row. It does not count its own printing: give
- * it a pipe, not a file, where that matters. Linked statically, so that no library is read on the way.
+ * The ledger (JSON on standard output) counts what the kernel returned, call by call, under the
+ * names of bpf/kinds.def, so that a tracer can be compared with it row by row. It does not count
+ * its own printing: give it a pipe, not a file, where that matters. Linked statically, so that no
+ * library is read on the way.
  *
- * To add a call: a row in apis[], and one function of a few lines that makes the call and notes its result.
- */
+ * To add a call: a row in apis[], and one function of a few lines that makes the call and notes its
+ * result. */
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -17,7 +19,13 @@
 #include <unistd.h>
 #include "io.h"
 
-struct options opt = { .count = 1, .size = BLOCK, .threads = 1, .depth = 1, .pattern = "seq", .sync = "none", .end = "close" };
+struct options opt = { .count = 1,
+		       .size = BLOCK,
+		       .threads = 1,
+		       .depth = 1,
+		       .pattern = "seq",
+		       .sync = "none",
+		       .end = "close" };
 const struct api *api;
 
 #define F WANTS_FILE
@@ -226,7 +234,8 @@ static void check_options(void)
 		die("--api %s needs --file", api->name);
 	if (!opt.from && api->wants & WANTS_FROM)
 		die("--api %s needs --from", api->name);
-	if (!opt.count || !opt.size || !opt.threads || opt.threads > 1024 || !opt.depth || opt.depth > DEPTH_MAX)
+	if (!opt.count || !opt.size || !opt.threads || opt.threads > 1024 || !opt.depth ||
+	    opt.depth > DEPTH_MAX)
 		die("--count, --size, --threads (to 1024) and --depth (to %u) must be positive", DEPTH_MAX);
 	if (!opt.span)
 		opt.span = opt.count;

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-only
 # shellcheck shell=bash
 # programs.bash - `program`: where a program of iot is. In the folder IOT_BUILD, if that is given; in build/ of the clone whose script
-# asks; beside an installed script; else where PATH leads.
+# asks; next to an installed script; else where PATH leads.
 
 # program NAME: prints its path, or says in one line that it is missing.
 program() {

@@ -44,7 +44,7 @@ bench() {
 
 ticker() { awk -v t="rocksdb.$1" '$1 == t { n = $2 } END { printf "%.0f", n }' "$WORK/run/tickers"; }
 
-# What the engine counted as written and read by its user: keys are written, values are read.
+# The engine's counts of bytes written and read by its user: keys are written, values are read.
 acknowledged() {
 	local written
 
@@ -58,7 +58,7 @@ base() { rm -rf "$(database)" && bench --benchmarks=fillrandom,flush,waitforcomp
 existing() { bench --use_existing_db=1 --num=$KEYS --benchmarks="$1" "${@:2}" && acknowledged; }
 
 load_fill() { rm -rf "$(database)" && bench --benchmarks=fillrandom --num="$COUNT" && acknowledged; }
-# Until nothing is left to flush or to compact: a compaction that is cut off by the end is in no ticker.
+# Until nothing is left to flush or to compact: a compaction that the end interrupts is in no ticker.
 load_compacted() { rm -rf "$(database)" && bench --benchmarks=fillrandom,flush,waitforcompaction --num="$COUNT" && acknowledged; }
 load_sync() { bench --benchmarks=fillrandom --num="$COUNT" --sync=1 && acknowledged; }
 prepare_random-cold() { base; }

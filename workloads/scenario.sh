@@ -10,7 +10,7 @@
 # TYPE (none: no file system) and mounts it with noatime; COMMAND finds IOT_DEV (/dev/loop0), IOT_DEVNO (7:0),
 # IOT_IMG and IOT_MNT in its environment. Mount, device and image are released when COMMAND ends, fails or is
 # interrupted. The exit status is COMMAND's. MOUNT_OPTS adds mount options. Works in a guest of tests/vm too.
-# What makes and releases them has a time limit each, and a step that ran out of it is status 124; COMMAND has none.
+# Each step that makes or releases them has a time limit, and one that exceeds it is status 124; COMMAND has none.
 # shellcheck source=workloads/limit.bash disable=SC1091
 . "$(dirname "${BASH_SOURCE[0]}")/limit.bash"
 
@@ -89,7 +89,7 @@ fs_end() {
 	fs_down
 }
 
-# with_fs in the shell itself. The command runs beside it, so that a signal is acted on at once.
+# with_fs in the shell itself. The command runs in the background, so that a signal is acted on at once.
 with_fs_here() { # TYPE SIZE [MKFS OPTIONS] -- COMMAND
 	local args=() errexit=${-//[!e]/}
 
@@ -161,7 +161,7 @@ journal_last() { # DEVICE
 	journal "$1" | awk '$1 > last { last = $1 } END { print last + 0 }'
 }
 
-# What each block of an ext4 device is used for: block ranges and the names of bpf/kinds.def, from dumpe2fs.
+# The use of each block of an ext4 device: block ranges and the names of bpf/kinds.def, from dumpe2fs.
 # Anything that no line names holds files, directories, extents or attributes.
 journal_geometry() { # DEVICE
 	lim 120 dumpe2fs "$1" 2>/dev/null | awk '

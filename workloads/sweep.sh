@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-only
-# sweep.sh - amplification against object size: writes, then reads cold, 1 B to 100 MB, beside an idle control.
+# sweep.sh - amplification against object size: writes, then reads cold, 1 B to 100 MB, with an idle control.
 #
 # usage: workloads/sweep.sh SYSTEM [--sizes N,N,...] [--repeats N] [--json]
 # Every size and repeat has a fresh instance of workloads/SYSTEM.sh: nothing of one size is in another. A step is
@@ -9,7 +9,7 @@
 # was not measured. A size that the system refuses has a row with errors = 1 and the reason.
 # IOT_TRACE=path of iot-trace: every step is traced into the store $IOT_STORE (default sweep-SYSTEM.sqlite) as a run
 # labelled "sweep SYSTEM OPERATION SIZE REPEAT"; the idle control has "idle" before the operation. The ledger of the step
-# is put into its run with $IOT_ANALYZE (default: beside iot-trace): `iot-analyze sizes STORE` needs nothing else.
+# is put into its run with $IOT_ANALYZE (default: next to iot-trace): `iot-analyze sizes STORE` needs nothing else.
 # IOT_TRACE_OPTIONS: instead of '--all --ring 64M'; '--all --system NAME' keeps the store small on a busy machine.
 set -eu -o pipefail
 
@@ -66,7 +66,7 @@ trap clean_up EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
 
-# How many objects: enough that one commit or page more is no matter, few enough to end.
+# The number of objects: enough that one commit or page more does not matter, few enough to end.
 count_of() {
 	local size=$1
 

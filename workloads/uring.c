@@ -22,7 +22,8 @@ int uring_open(struct uring *r, unsigned int entries, struct io_uring_params *p)
 		return -1;
 	sq = map(r->fd, p->sq_off.array + p->sq_entries * sizeof(unsigned int), IORING_OFF_SQ_RING);
 	cq = map(r->fd, p->cq_off.cqes + p->cq_entries * sizeof(struct io_uring_cqe), IORING_OFF_CQ_RING);
-	r->sqes = (struct io_uring_sqe *)map(r->fd, p->sq_entries * sizeof(struct io_uring_sqe), IORING_OFF_SQES);
+	r->sqes = (struct io_uring_sqe *)map(r->fd, p->sq_entries * sizeof(struct io_uring_sqe),
+					     IORING_OFF_SQES);
 	if (!sq || !cq || !r->sqes)
 		return -1;
 	r->sq_tail = (unsigned int *)(sq + p->sq_off.tail);
@@ -49,7 +50,9 @@ unsigned int uring_flags(const struct uring *r)
 {
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	return IORING_ENTER_GETEVENTS |
-	       (r->sqpoll && __atomic_load_n(r->sq_flags, __ATOMIC_RELAXED) & IORING_SQ_NEED_WAKEUP ? IORING_ENTER_SQ_WAKEUP : 0);
+	       (r->sqpoll && __atomic_load_n(r->sq_flags, __ATOMIC_RELAXED) & IORING_SQ_NEED_WAKEUP
+			? IORING_ENTER_SQ_WAKEUP
+			: 0);
 }
 
 int uring_pop(struct uring *r, uint64_t *user)

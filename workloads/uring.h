@@ -27,7 +27,8 @@ int uring_open(struct uring *, unsigned int entries, struct io_uring_params *);
 void uring_push(struct uring *, const struct io_uring_sqe *);
 /* Flags with which io_uring_enter() submits what was pushed, and waits. */
 unsigned int uring_flags(const struct uring *);
-/* Takes one completion, which must be there: returns its result; what was pushed with it is in *user. */
+/* Takes one completion, which must be there: returns its result; what was pushed with it is in
+ * *user. */
 int uring_pop(struct uring *, uint64_t *user);
 
 #endif

@@ -802,7 +802,7 @@ on_terminal() {
 	[ "$(NO_COLOR=1 on_terminal 400 "${ledger[@]}" | sed -n 2p | cut -d' ' -f1)" = "$long" ]
 	[ "$(TERM=dumb on_terminal 400 "${ledger[@]}" | sed -n 2p | cut -d' ' -f1)" = "$long" ]
 	[[ "$(on_terminal 400 "${ledger[@]}" | head -n 1)" == $'\e[1mpath '* ]]
-	# 13 other columns and what is between: the rest is the name's, cut in its middle, also beside a letter of two bytes
+	# 13 other columns and what is between: the rest is the name's, cut in its middle, also next to a letter of two bytes
 	for width in 200 196 195 194; do
 		on_terminal $width "${ledger[@]}" --bytes | sed 's/\x1b\[[0-9;]*m//g' >"$BATS_TEST_TMPDIR/cut"
 		[ "$(LC_ALL=C.UTF-8 awk '{ if (length > n) n = length } END { print n }' "$BATS_TEST_TMPDIR/cut")" -le $width ] || { cat "$BATS_TEST_TMPDIR/cut"; false; }
@@ -941,7 +941,7 @@ wal 3000 36864 12288 3.000" ] || { names "path S T D rewrite" --by component; fa
 	[[ "$("$ANALYZE" files "$S" --table files --top 1 | sed -n '1s/  */ /gp')" == "path B rewrite journal S syncs files who "* ]]
 	TERM=dumb on_terminal 80 "$ANALYZE" files "$S" --table files >terminal
 	[[ "$(sed -n '1s/  */ /gp' terminal)" == "path B rewrite journal S syncs files"* ]]
-	# the two tables beside it are of paths too
+	# the two other tables are of paths too
 	[ "$("$ANALYZE" files "$S" --table io --format csv | grep -c app.db-journal)" = 1 ]
 	[ "$("$ANALYZE" files "$S" --table ledger --format csv | grep app.db-journal | cut -d, -f3,6)" = "n/a,$((300 * 24576))" ]
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-3.0-only
-# analyze_hostile.bats: names that strangers chose, broken stores, wrong usage.
+# analyze_hostile.bats - hostile names, broken stores and wrong usage of iot-analyze.
 
 load ../lib/analyze
 

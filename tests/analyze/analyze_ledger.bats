@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-3.0-only
-# analyze_ledger.bats: what the ledger of a workload adds to the reports, and the report of object-size sweeps. Answers worked out by hand.
+# analyze_ledger.bats - a workload's ledger in the reports, and the report of object-size sweeps. Answers worked out by hand.
 #
 # The store is that of analyze.bats: dd wrote 10485760 bytes, which cost 10510336 on loop0 (7:0); 16384 bytes were read from it.
 
@@ -89,7 +89,7 @@ refused() {
 	[ "$(ratio "$S" "all traced" waf_e2e --ledger ledger.json)" = "exact 2.102 10510336 5000000 devices 7:0; the load had errors: the disk is full" ]
 }
 
-# redis wrote 10485760 bytes that cost 10510336, beside etcd, which wrote and read as much again
+# redis wrote 10485760 bytes that cost 10510336; etcd wrote and read as much again at the same time
 beside_a_neighbour() {
 	sqlite3 "$S" "UPDATE process SET system = 'redis' WHERE id = 3; UPDATE process SET system = 'etcd' WHERE id = 5;
 		INSERT INTO agg_total (run, kind, owner, dev, cause, how, sub, flags, ops, errors, bytes, touched, lat_ns, max_ns)

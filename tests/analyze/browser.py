@@ -22,7 +22,7 @@ WAYS = {
     "print": dict(width=794, height=1123, media="print", features=[]),
 }
 
-# What is seen of each figure; text of pictures beyond their edge; and contrast of what the page itself writes.
+# The visible part of each figure; text of pictures beyond their edge; and the contrast of the page's own text.
 LOOK = """(() => {
   const faults = [], seen = e => { const r = e.getBoundingClientRect(); return r.width > 50 && r.height > 20; };
   let figures = 0;

@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-3.0-only
-# compare.bats - `iot-analyze compare`: what differs between sets of repeats. Pairs of sets are made by gen-pair.py from fixtures/analyze_base.sql:
-# runs 2 to 6 have label a, 7 to 11 label b. Without noise dd writes 10485760 bytes in each, and devices 10510336: 10485760 of data, 16384 of
-# journal, 8192 of structures.
+# compare.bats - `iot-analyze compare` finds the differences between sets of repeats. lib/gen-pair.py makes pairs of sets from
+# fixtures/analyze_base.sql: runs 2 to 6 have label a, 7 to 11 label b. Without noise dd writes 10485760 bytes in each, and devices
+# write 10510336: 10485760 of data, 16384 of journal, 8192 of structures.
 
 load ../lib/analyze
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-3.0-only
-# cookbook.bats - ways to the answer: help for a question, completion, statements of one's own, and the cookbook, each of whose examples is run.
+# cookbook.bats - help for a question, completion, SQL from the command line, and the cookbook, each of whose examples is run.
 
 load ../lib/helper
 load ../lib/analyze

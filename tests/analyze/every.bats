@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-only
-# every.bats - every report of real runs in every format, read by parsers that are not ours (tests/analyze/every.py), and every other command.
-# IOT_EVERY=all tests/run tests/analyze/every.bats: of dd, fio, PostgreSQL, MinIO and etcd, three repeats of each; else a few reports of dd.
+# every.bats - every report of real runs in every format, read by independent parsers (every.py), and every other command.
+# IOT_EVERY=all tests/run every: dd, fio, PostgreSQL, MinIO and etcd, three repeats of each; else a few reports of dd.
 
 load ../lib/loads
 bats_require_minimum_version 1.5.0
@@ -37,7 +37,7 @@ answers() { # REPORT...: none: all
 	(cd pictures && pdflatex -interaction=batchmode -halt-on-error -no-shell-escape paper.tex >/dev/null) || fail "$(grep -A5 '^!' pictures/paper.log)"
 }
 
-# What else there is to ask of a store, or to do to it.
+# All other questions to a store, and changes to it.
 commands() {
 	local form
 

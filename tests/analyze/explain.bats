@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-3.0-only
-# explain.bats - `iot-analyze explain`: what devices wrote beyond the application's own bytes, in sentences. Answers worked out by hand from
-# fixtures/analyze_base.sql: dd's 10510336 device bytes are 10485760 of data, which calls wrote once (99.77 %), 16384 of journal (2 blocks of inode
-# table, a descriptor, a commit), 8192 of structures: 24576 are beyond its own.
+# explain.bats - `iot-analyze explain` says in sentences which bytes devices wrote beyond the application's own. Answers worked out by
+# hand from fixtures/analyze_base.sql: dd's 10510336 device bytes are 10485760 of data, which calls wrote once (99.77 %), 16384 of
+# journal (2 blocks of inode table, a descriptor, a commit), 8192 of structures: 24576 are beyond its own.
 
 load ../lib/analyze
 
@@ -16,7 +16,7 @@ times() { # FACTOR KIND CAUSE
 	sqlite3 "$S" "UPDATE agg_total SET bytes = bytes * $1 WHERE kind = (SELECT id FROM kind WHERE name = '$2') AND cause = (SELECT id FROM cause WHERE name = '$3')"
 }
 
-# What is advised for something, and what it saves at most
+# The advice on a subject, and the most that it saves
 advised() { # ABOUT [OPTIONS]
 	"$ANALYZE" explain "$S" --format tsv "${@:2}" | awk -F'\t' -v a="$1" '$1 == a { print $7 "|" $8 }'
 }
@@ -70,7 +70,7 @@ advised() { # ABOUT [OPTIONS]
 	[[ "$(said undo)" == *" are the rollback journal of sqlite: "*"320 syncs, 16 KiB each"* ]]
 	[ "$(advised undo)" = "PRAGMA journal_mode=WAL|5242880" ]
 	[[ "$(said undo --system sqlite)" == "100 %"* ]]
-	# beside a write-ahead log that is no advice
+	# with a write-ahead log this is no advice
 	sqlite3 "$S" "INSERT INTO file(run, id, dev, ino, gen, path, component) VALUES (1, 2, 7340032, 13, 1, '/mnt/wal', 'wal');
 		INSERT INTO file_io VALUES (1, 2, 3, 1, 0, 0, 1, 4096, 1, 0, 4096, 0, 4096)"
 	[ "$(advised undo)" = "|n/a" ]

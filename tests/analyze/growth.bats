@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-only
-# growth.bats - what reports cost when there is more in the store, in steps of SQLite's machine, and what the end of a run costs, in processor
-# time against that of a smaller one; never by a clock; and ingest's memory.
+# growth.bats - the cost of a report of a larger store in steps of SQLite's virtual machine, the cost of a run's end in processor time
+# against that of a smaller one, never by a clock, and the memory of ingest.
 
 load ../lib/helper
 load ../lib/analyze
@@ -218,7 +218,7 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' "$analyze" "in$1.
 	echo "$small KiB for 50,000 files, $large KiB for 200,000"
 }
 
-# A stream with N files of a file system that makes its device up, and N sums of processes; there is a watch on what turns dirty.
+# A stream with N files of a file system that makes its device up, and N sums of processes; the number of dirtied pages is watched.
 many() { # N
 	"$root/tests/lib/gen-run.py" 300 --systems | awk -v n="$1" '{ print }
 		/"t":"probe"/ && !seen++ { print "{\"t\":\"probe\",\"name\":\"cache__dirty\",\"layer\":\"cache\",\"target\":\"tp_btf/writeback_dirty_folio\",\"chosen\":1}" }

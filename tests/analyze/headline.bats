@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-3.0-only
-# headline.bats - `iot-analyze STORE`: what happened, in words. Answers worked out by hand from fixtures/analyze_base.sql (analyze.bats says
-# what happens there: dd writes 10 MiB that cost 10510336 bytes, cat reads 16384).
+# headline.bats - `iot-analyze STORE` says what happened. Answers worked out by hand from fixtures/analyze_base.sql (analyze.bats
+# describes it: dd writes 10 MiB that cost 10510336 bytes, cat reads 16384).
 
 load ../lib/analyze
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-3.0-only
-# limits.bats - `iot-analyze check`: limits of ratios, for whom a nightly run must fail. Answers worked out by hand from
+# limits.bats - `iot-analyze check` fails a nightly run whose ratios exceed limits. Answers worked out by hand from
 # fixtures/analyze_base.sql: B/S = 10510336/10485760 = 1.00234375; 4096 of 10579968 device bytes have no owner: attributed = 0.999612853.
 
 load ../lib/analyze

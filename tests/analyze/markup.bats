@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-3.0-only
-# markup.bats - tables in LaTeX and in Markdown, also where names are hostile. What reads them back here is a parser of a few rules of each.
+# markup.bats - tables in LaTeX and in Markdown, also with hostile names. A parser of a few rules reads each back.
 
 load ../lib/analyze
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-only
-# names.bats - names that strangers chose come out as themselves, harmless, in every output, picture and message.
+# names.bats - hostile names come out as themselves, harmless, in every output, picture and message.
 
 load ../lib/analyze
 load ../lib/helper

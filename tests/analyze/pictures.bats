@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-3.0-only
-# pictures.bats - how pictures look: sizes, labels, colours, hostile names. What they show is in the tests of their reports.
+# pictures.bats - the look of pictures: sizes, labels, colours, hostile names. The tests of the reports check their contents.
 
 load ../lib/analyze
 

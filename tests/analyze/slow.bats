@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-3.0-only
-# slow.bats - `iot-analyze slow` and `fsync`, table files: the slowest calls by what they waited for, and syncs by file. Answers worked out by hand.
+# slow.bats - `iot-analyze slow` and `fsync`, table files: the slowest calls by the time they waited, and syncs by file. Answers worked
+# out by hand.
 
 load ../lib/analyze
 

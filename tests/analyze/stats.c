@@ -27,7 +27,8 @@ static double normal(void)
 
 static int simulate(char **arg)
 {
-	size_t pairs = atoi(arg[0]), n = atoi(arg[1]), m = atoi(arg[4]), pair, i, k, found = 0, wrong = 0, covered = 0;
+	size_t pairs = atoi(arg[0]), n = atoi(arg[1]), m = atoi(arg[4]), pair, i, k, found = 0,
+	       wrong = 0, covered = 0;
 	double noise = atof(arg[2]), effect = atof(arg[3]);
 	double *value = calloc(2 * n * m, sizeof(*value));
 	struct sample *s = calloc(m, sizeof(*s));

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-3.0-only
-# stores.bats - stores of older versions, several streams at once, what is taken out of a store, and what interruption leaves.
+# stores.bats - stores of older versions, several streams at once, prune, and interrupted writers.
 
 load ../lib/analyze
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-3.0-only
-# sums.bats - whatever a volume of stream/volumes.def is split by, the parts sum to the whole: for every symbol, on a store that has
-# every kind of operation with causes, details, flags, owners and devices mixed as no run would, and with numbers of no pattern.
+# sums.bats - the parts of a volume of stream/volumes.def sum to the whole, for every split and every symbol, on a store that has every
+# kind of operation with causes, details, flags, owners and devices mixed as no run would, and with numbers of no pattern.
 
 bats_require_minimum_version 1.5.0
 

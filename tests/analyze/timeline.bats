@@ -97,7 +97,7 @@ events() {
 	END
 }
 
-# What timelines say of a run, by everything, and of one system.
+# The timelines of a run, by everything, and those of one system.
 timelines() { # STORE
 	local by
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-3.0-only
-# waterfall.bats - waterfall and perop: what each hop added, and what one operation cost. Answers worked out by hand from
-# fixtures/analyze_base.sql (analyze.bats says what happens there).
+# waterfall.bats - waterfall and perop: the bytes that each hop added, and the cost of one operation. Answers worked out by hand from
+# fixtures/analyze_base.sql (analyze.bats describes it).
 
 load ../lib/analyze
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-3.0-only
-# wire.bats - the report network: flows by who is at either end, wire against disk, and their pictures. Answers worked out by hand.
+# wire.bats - the report network: flows by the peers at either end, wire against disk, and their pictures. Answers worked out by hand.
 
 load ../lib/analyze
 

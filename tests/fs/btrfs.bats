@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-only
-# btrfs.bats - btrfs: whose the blocks of its trees are, and of which tree, against btrfs inspect-internal, the device's own counter
-# and counts worked out by hand.
+# btrfs.bats - btrfs: the owners of its tree blocks, and their trees, against btrfs inspect-internal, the device's own counter and
+# counts worked out by hand.
 
 load ../lib/helper
 
@@ -137,7 +137,7 @@ on_disks() { # KIND CONDITION
 	total bytes "kind = '$1' AND dev IN ($devices) AND $2"
 }
 
-# What their own counters say.
+# The counters of the devices themselves.
 disks_wrote() {
 	local one sum=0
 
@@ -472,7 +472,7 @@ in_place() { # SCRIPT
 	with_fs btrfs 320M -- body
 }
 
-# Which of them go into the tree differs by kernel: the image tells.
+# Kernels differ in the files that they put into the tree: the image tells.
 @test "guest: btrfs: small files are inline where dump-tree shows it: W is D" {
 	cat > small.py <<-'P'
 		import fcntl, os, sys

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-3.0-only
-# dev_filter.bats - --dev takes what belongs to one disk: its requests, and the calls, pages and syncs of files that are on it, whatever lies in
-# between. What is on other disks is in no volume of any line.
+# dev_filter.bats - --dev takes all that belongs to one disk: its requests, and the calls, pages and syncs of files that are on it,
+# through any devices in between. Bytes of other disks are in no volume of any line.
 
 bats_require_minimum_version 1.5.0
 load ../lib/helper

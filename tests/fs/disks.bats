@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-only
-# disks.bats - outputs on a disk that fails all at once (dm-error), that fails to write (dm-flakey), and that is full: what is said, what
-# is left. In the virtual machines of vm.bats, where there is device-mapper.
+# disks.bats - outputs on a disk that fails all at once (dm-error), that fails to write (dm-flakey), and that is full: the messages, and
+# the files that are left. In the virtual machines of vm.bats, where there is device-mapper.
 
 load ../lib/helper
 load ../lib/stacks

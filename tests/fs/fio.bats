@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-only
-# fio.bats - fio's engines on ext4, XFS and btrfs, each in each direction, in order and at random, through the cache and directly: bytes are
+# fio.bats - fio's engines on ext4, XFS and btrfs, in each direction, in order and at random, through the cache and directly: bytes are
 # those that fio counted and those of /sys/block, and each has its owner. IOT_FIO=all: all 56 cases of each, not every other.
 
 load ../lib/helper
@@ -40,7 +40,7 @@ cases() { # FOLDER
 	sync -f "$1"
 }
 
-# Calls, and file data on the device, by program: what the run says beside what fio counted. A store has no call. btrfs reads the first
+# Calls, and file data on the device, by program: the run's numbers next to fio's. A store has no call. btrfs reads the first
 # pages of a file through the cache, also where all of it is read directly; the device's counter has them too.
 all_counted() {
 	q "SELECT comm, SUM(iif(layer IN ('syscall', 'uring') AND dir = 'w' AND sub = 'regular', bytes, 0)),
@@ -61,7 +61,7 @@ all_counted() {
 	[ ! -s wrong.txt ] || fail "$1: S, S_r, W, W_r: $(cat wrong.txt)"
 }
 
-# What /sys/block says of the run.
+# The run by the counters of /sys/block.
 counter() { # WHAT
 	sql "SELECT end_value - begin_value - outside FROM truth WHERE what = '$1' AND source = '/sys/block/${IOT_DEV#/dev/}/stat'"
 }

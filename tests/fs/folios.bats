@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-only
-# folios.bats - a part of a large folio turns dirty, again, or is cut off; the rest of a block is zeroed: the ledger closes for each file.
+# folios.bats - parts of a large folio are dirtied, redirtied or truncated, and the rest of a block is zeroed: the ledger of each file
+# closes.
 #
-# A file system keeps one to 512 pages of a file as one folio, each in another way and not under every kernel: so each scene is what a
-# program may do, and its answer is the same whatever the folios are.
+# A file system keeps one to 512 pages of a file as one folio, in its own way and not under every kernel. So each scene is something
+# that a program may do, and its answer does not depend on the folios.
 
 load ../lib/helper
 

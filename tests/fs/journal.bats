@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-only
-# journal.bats - what file systems put into their journals: the report `journal` against the store of fixtures/analyze_base.sql, and of
-# real runs on ext4 and XFS with the same columns.
+# journal.bats - the contents of the journals of file systems: the report `journal` against the store of fixtures/analyze_base.sql, and
+# of real runs on ext4 and XFS with the same columns.
 
 load ../lib/analyze
 

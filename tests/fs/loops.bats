@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-only
-# loops.bats - loop devices on files: what the disk at the bottom did for who uses the device, with what the file system that holds the file
-# adds: P. The disk is a loop device on a file in memory; its own counter is the oracle.
+# loops.bats - loop devices on files: P is the disk's bytes for the users of the loop device, with the journal and metadata of the file
+# system that holds the file. The disk is a loop device on a file in memory; its own counter is the oracle.
 
 load ../lib/helper
 load ../lib/stacks

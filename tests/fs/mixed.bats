@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-only
-# mixed.bats - four kinds of work at once on ext4, XFS and btrfs: small files with fsync, rename and unlink, stores to mapped files, direct
-# writes, a ring. Device bytes are the kernel's, all but what is said below have an owner, and each writer's data is its ledger's.
+# mixed.bats - four kinds of work at once on ext4, XFS and btrfs: small files with fsync, rename and unlink, stores to mapped files,
+# direct writes, a ring. Device bytes are the kernel's, nearly all of them have an owner, and each writer's data is its ledger's.
 #
-# IOT_MIX=60 runs each for 60 s instead of 4, and says what has no owner.
+# IOT_MIX=60 runs each for 60 s instead of 4, and prints the bytes without an owner.
 
 load ../lib/helper
 
@@ -38,7 +38,7 @@ load_make() {
 	for name in mapper director ringer; do ln -sf "$io" $name; done
 }
 
-# What the ledgers of a writer say.
+# Sums of a writer's ledgers.
 acknowledged() { # NAME BYTES_OF_ONE
 	echo $(($(grep -o '"written"' "$1.json" | wc -l) * $2))
 }
@@ -94,7 +94,7 @@ mixed_on() { # FILE_SYSTEM SIZE UNKNOWN_OF_100000 [MORE_OF_SMALL_FILES]
 	mixed_on btrfs 2G 500
 }
 
-# Where the kernel preempts programs and skips them for others (7.0), these take the most turns.
+# A kernel that preempts programs and skips them for others (7.0) does so most often for these processes.
 @test "guest: six processes on one processor do the same, and no less has an owner" {
 	need mkfs.xfs xfsprogs
 	need mkfs.btrfs btrfs-progs

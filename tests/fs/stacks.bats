@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-only
-# stacks.bats - devices upon devices: what a file system submits is counted once, where it submits it; its owner goes down to the leaf,
-# through dm, md, loop and partitions; bytes of the leaf are those of /sys/block. And requests that fail.
+# stacks.bats - stacked devices: bytes that a file system submits count once, where it submits them; their owner is kept down to the
+# leaf, through dm, md, loop and partitions; bytes of the leaf are those of /sys/block. Failing requests are here, too.
 # Tests whose names begin with "guest:" run in the virtual machines of vm.bats too, where there is device-mapper.
 
 load ../lib/helper
@@ -127,7 +127,7 @@ sixteen() { # DATA BYTES AT THE LEAF
 	agrees "$volume"
 }
 
-# What is written to the first volume takes so long from now on.
+# From now on a write to the first volume takes this long.
 delay() { # MILLISECONDS
 	dmsetup suspend "${volumes[0]}"
 	dmsetup reload "${volumes[0]}" --table "0 $(blockdev --getsz "$volume") delay $leaf 0 0 $leaf 0 $1 $leaf 0 0"
@@ -391,7 +391,7 @@ zones_up() {
 	same "zones" "$(</sys/block/nullb0/queue/zoned)" host-managed
 }
 
-# What verify says of the bytes that the leaf wrote: how many the kernel counts, and whether they are those of the run.
+# The line of verify on the leaf's written bytes: the kernel's count, and whether the run agrees.
 leaf_agrees() { # BYTES
 	"$analyze" verify "$store" --format csv >verify.csv || :
 	same "the kernel's" "$(grep "^device bytes written,${leaf#/dev/}," verify.csv | cut -d, -f3-4,6)" "$1,$1,OK"

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: GPL-3.0-only
-# xfs.bats - XFS: whose its log and its structures in place are, and what they hold, against xfs_logprint, the device's own counter
+# xfs.bats - XFS: the owners of its log and of its structures in place, and their kinds, against xfs_logprint, the device's own counter
 # and counts worked out by hand.
 
 load ../lib/helper
 
 setup() { own_run mkfs.xfs:xfsprogs; }
 
-# What of the log is on the image, by structure: LOG_RECORDS of before are left out.
+# The log on the image, by structure, without the LOG_RECORDS from before.
 log_on_image() { # LOG_RECORDS
 	xfs_logprint "$IOT_DEV" 2>/dev/null | "$root/tests/fs/xfs-log.py" "$@" | sort
 }
 
-# The same as the run says.
+# The log by structure, as the run says.
 log_in_store() {
 	q "SELECT sub, SUM(bytes) FROM c WHERE kind = 'block_write' AND cause = 'journal' AND dev = '$IOT_DEVNO' GROUP BY sub
 		UNION ALL SELECT 'checkpoints', SUM(ops) FROM c WHERE kind = 'commit' AND dev = '$IOT_DEVNO'" | sort

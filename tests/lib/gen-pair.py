@@ -21,7 +21,7 @@ parser.add_argument("--journal", type=int, default=1)
 args = parser.parse_args()
 rnd = random.Random(args.seed)
 
-# What hangs together has the same noise: name, condition on agg_total, scaled by the effect
+# Quantities that depend on each other have the same noise: name, condition on agg_total, scaled by the effect
 QUANTITIES = (
     ("data", "k.name IN ('fs_write', 'block_write') AND c.name = 'data'", True),
     ("journal", "k.name IN ('fs_write', 'block_write') AND c.name = 'journal'", True),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-only
-# helper.bash - what every test file loads: where things are, skips that name what is missing, and questions to a store.
+# helper.bash - loaded by most test files: skips that name what is missing, comparisons, and questions to a store.
 # shellcheck shell=bash
 
 # shellcheck source=tests/lib/build.bash
@@ -20,7 +20,7 @@ need_plain() { # PROGRAM WHY
 	! grep -q __asan_init "$1" || skip "a build without sanitizers is missing: $2"
 }
 
-# What a test that traces begins with: what it needs beside a tracer, and a folder of its own, where its store is.
+# The begin of a test that traces: programs that it needs next to a tracer, and a folder of its own for its store.
 own_run() { # [PROGRAM:PACKAGE...]
 	local one
 
@@ -190,7 +190,7 @@ until_true() { # COMMAND: until it succeeds, 60 s at most
 }
 
 # Device bytes written since dev_mark.
-# What was done before, such as a mkdir, would be committed within five seconds: before a slow machine has attached.
+# An earlier change, such as a mkdir, is written out first: its commit would come within five seconds, before a slow machine has attached.
 dev_mark() {
 	[ -z "${IOT_MNT-}" ] || sync -f "$IOT_MNT"
 	read -r mark_read mark_write < <(dev_bytes "$IOT_DEV")

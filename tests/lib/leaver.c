@@ -49,7 +49,8 @@ int main(int argc, char **argv)
 	int fd = argc == 3 ? open(argv[1], O_RDWR | O_CREAT, 0600) : -1;
 	pthread_t t;
 
-	if (fd < 0 || ftruncate(fd, 4096) || (word = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)) == MAP_FAILED)
+	if (fd < 0 || ftruncate(fd, 4096) ||
+	    (word = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)) == MAP_FAILED)
 		return 2;
 	out = open(argv[2], O_WRONLY | O_CREAT | O_TRUNC, 0600);
 	if (out < 0 || pthread_create(&t, NULL, leave, NULL))

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* refuse.c - preloaded into the tracer: the kernel refuses the program that IOT_REFUSE names, with a verifier's log of 1009 lines.
+/* refuse.c - preloaded into the tracer: the kernel refuses the program that IOT_REFUSE names, with
+ * a verifier's log of 1009 lines.
  *
- * No kernel refuses the same program for the same reason, so tests of what is then said and done bring their own refusal.
- */
+ * No kernel refuses the same program for the same reason, so tests of what is then said and done
+ * bring their own refusal. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <linux/bpf.h>
@@ -36,7 +37,8 @@ long syscall(long number, ...)
 	for (int i = 0; i < 6; i++)
 		a[i] = va_arg(args, long);
 	va_end(args);
-	if (number == SYS_bpf && a[0] == BPF_PROG_LOAD && name && !strncmp(((union bpf_attr *)a[1])->prog_name, name, BPF_OBJ_NAME_LEN - 1))
+	if (number == SYS_bpf && a[0] == BPF_PROG_LOAD && name &&
+	    !strncmp(((union bpf_attr *)a[1])->prog_name, name, BPF_OBJ_NAME_LEN - 1))
 		return refuse((union bpf_attr *)a[1]);
 	return next(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-only
-# stream.bash - what the tests of the stream library share.
+# stream.bash - shared by the tests of the stream library: its drivers, and lines to feed them.
 # shellcheck shell=bash
 
 # shellcheck source=tests/lib/build.bash

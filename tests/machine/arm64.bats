@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-only
-# arm64.bats - another architecture: what names processors' registers is one header, and dd's scenario holds on an emulated machine
-# with Debian's kernel. That machine, and the compiler for it, only with IOT_ARM64=1: two minutes, and some packages are installed.
+# arm64.bats - another architecture: one header names the processor's registers, and dd's scenario holds on an emulated machine with
+# Debian's kernel. That machine, and the compiler for it, only with IOT_ARM64=1: two minutes, and some packages are installed.
 
 load ../lib/helper
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-only
-# compilers.bats - the kernel side as other compilers make it: the verifier accepts each program, and the numbers are the same.
+# compilers.bats - the kernel side of other compilers: the verifier accepts each program, and the numbers are the same.
 #
 # Each time: a second compiler, on the running kernel. IOT_COMPILERS=all: all that are installed, and whole files of tests with each;
 # tests/tools/check-compilers has the other kernels.

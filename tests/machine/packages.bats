@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-only
-# packages.bats - `apt-get install` of a large package on XFS on a logical volume: device bytes are charged to apt, dpkg and what they start,
-# whoever of the kernel's threads asks the disk for them. vm.bats runs it in a guest, where there is device-mapper, with packages that were
+# packages.bats - `apt-get install` of a large package on XFS on a logical volume: device bytes are charged to apt, dpkg and their
+# children, whichever kernel thread submits them. vm.bats runs it in a guest, where there is device-mapper, with packages that were
 # downloaded before: IOT_DEBS is their folder.
 
 load ../lib/helper
@@ -74,7 +74,7 @@ by_apt() {
 		WHERE k.name = 'block_write' AND (t.dev >> 20) || ':' || (t.dev & 1048575) = '$leaf_no' AND p.pid IN mine"
 }
 
-# What a tool for block devices has, who submitted it, beside who is charged.
+# The view of a tool for block devices, the submitting thread, next to the owner that is charged.
 issued() { # CONDITION
 	sql "SELECT issuer, owner, SUM(bytes) FROM (SELECT CASE WHEN p.comm LIKE 'kworker/%' THEN 'kworker' WHEN p.comm LIKE 'xfsaild/%' THEN 'xfsaild' ELSE p.comm END AS issuer,
 			CASE e.owner WHEN 0 THEN 'several' ELSE o.comm END AS owner, e.bytes FROM event e JOIN kind k ON k.id = e.kind LEFT JOIN process p ON p.id = e.task LEFT JOIN process o ON o.id = e.owner

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-3.0-only
-# advice.bats - what `iot-analyze explain`, `files` and `fsync` say of runs of which the test knows what they did: which file, which calls, and what is
-# advised; and that the change that is advised, made, saves what it said.
+# advice.bats - `iot-analyze explain`, `files` and `fsync` of runs whose calls and files the test knows: the file and the calls that they
+# name, the advice, and the bytes that the advised change saves when it is made.
 
 load ../lib/helper
 
@@ -120,7 +120,7 @@ fits() { # FS
 	with_fs ext4 64M -- body
 }
 
-# What the rows say that advise something: said_to_save PATTERN
+# Bytes that the rows with advice promise to save: said_to_save PATTERN
 said_to_save() { "$analyze" explain "$store" --format tsv | awk -F'\t' -v p="$1" '$7 ~ p { n += $8 } END { print n + 0 }'; }
 cost() { written "dev = '$IOT_DEVNO' AND owner > 2"; }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-3.0-only
-# filesums.bats - bytes by file and component: the same with events, without, and with a ring that loses most of them.
+# filesums.bats - bytes by file and component, equal with events, without, and with a ring that loses most of them.
 
 load ../lib/helper
 
@@ -38,7 +38,7 @@ by_component() { # SYSTEM
 		LEFT JOIN component n ON n.id = i.component WHERE p.system = '$1' AND f.path LIKE '%iot-mnt%' GROUP BY 1 ORDER BY 1"
 }
 
-# What the sums by file say of all that is traced is what the aggregates say: S, S_r, W and B.
+# Sums by file over all that is traced equal the aggregates: S, S_r, W and B.
 complete() { # RUN
 	same "S, S_r, W, W_r of run $1" "$(run_no=$1 q "SELECT SUM(write_bytes), SUM(write_ops), SUM(read_bytes), SUM(read_ops), SUM(fs_write_bytes), SUM(fs_read_bytes)
 		FROM r JOIN file_io i ON i.run = r.run WHERE i.owner > 2")" \

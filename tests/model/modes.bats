@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-only
-# modes.bats - the same answers with events, without events, and with a ring of 64 KiB. Three tracers, one inside the other, see one and the same
-# load, so that commits and writeback are the same too: every sum is compared, and what needs D is n/a and says why.
+# modes.bats - equal answers with events, without events, and with a ring of 64 KiB. Three tracers, one inside the other, see one load,
+# so commits and writeback are equal too: every sum is compared, and figures that need D are n/a and say why.
 
 load ../lib/helper
 
@@ -50,7 +50,7 @@ one_answer() { # WHAT REPORT TABLE COLUMNS [LINES THAT ARE LEFT OUT]
 	done
 }
 
-# What calls put into the journal, whose share may be all that a row of a file has.
+# Bytes that calls put into the journal: a row of a file may have nothing but its share of them.
 puts() {
 	local mode
 

@@ -92,8 +92,8 @@ static int keep_add(int f, const char *mode, int fd)
 	return fd;
 }
 
-/* Mode "u...": a duplicate of the descriptor without the u: both share a position. "b": by the name below the other mount.
- * "t" and "T" (a file without a name) count for the first use. */
+/* Mode "u...": a duplicate of the descriptor without the u: both share a position. "b": by the name
+ * below the other mount. "t" and "T" (a file without a name) count for the first use. */
 int descriptor(int f, const char *mode)
 {
 	struct keep *k = keep_find(f, mode);
@@ -104,7 +104,8 @@ int descriptor(int f, const char *mode)
 	if (mode[0] == 'u')
 		return keep_add(f, mode, dup(descriptor(f, mode + 1)));
 	file_name(file, sizeof(file), f);
-	snprintf(name, sizeof(name), "%s%s%s", strchr(mode, 'b') ? other_mount : "", strchr(mode, 'b') ? "/" : "", strchr(mode, 'T') ? "." : file);
+	snprintf(name, sizeof(name), "%s%s%s", strchr(mode, 'b') ? other_mount : "",
+		 strchr(mode, 'b') ? "/" : "", strchr(mode, 'T') ? "." : file);
 	return keep_add(f, mode, open(name, open_flags(mode), 0644));
 }
 
@@ -173,7 +174,7 @@ static void limit_size(long long bytes_max)
 	setrlimit(RLIMIT_FSIZE, &r);
 }
 
-/* What was returned, what file it was, and its size and position before and after. */
+/* The returned value, the file, and its size and position before and after. */
 static void answer(const struct command *c, const struct op *o)
 {
 	struct stat before = { 0 }, after = { 0 };
@@ -207,9 +208,11 @@ static void answer(const struct command *c, const struct op *o)
 		fstat(fd, &after);
 		pos_after = lseek(fd, 0, SEEK_CUR);
 	}
-	fprintf(out, "ret=%zd errno=%d ino=%llu gen=%u size=%lld size_after=%lld pos=%lld pos_after=%lld links=%llu child=%d parts=%s folios=%s\n", ret, err,
-		(unsigned long long)after.st_ino, (unsigned int)generation, (long long)before.st_size, (long long)after.st_size, pos,
-		pos_after, (unsigned long long)after.st_nlink, child, parts, folios);
+	fprintf(out,
+		"ret=%zd errno=%d ino=%llu gen=%u size=%lld size_after=%lld pos=%lld pos_after=%lld links=%llu child=%d parts=%s folios=%s\n",
+		ret, err, (unsigned long long)after.st_ino, (unsigned int)generation,
+		(long long)before.st_size, (long long)after.st_size, pos, pos_after,
+		(unsigned long long)after.st_nlink, child, parts, folios);
 }
 
 static void obey(char *line)
@@ -259,8 +262,8 @@ static int wait_file(const char *path)
 	return ret;
 }
 
-/* Commands until "quit"; "cd DIR" changes the folder, "other DIR" is the same folder below another mount, "wait FILE" waits for its
- * writeback. What it holds is closed before it says so. */
+/* Commands until "quit"; "cd DIR" changes the folder, "other DIR" is the same folder below another
+ * mount, "wait FILE" waits for its writeback. What it holds is closed before it says so. */
 static void worker(const char *id)
 {
 	char line[1024];

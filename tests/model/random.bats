@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-only
-# random.bats - random programs of three processes on four files: whose every page is that reached the device, by a model that
-# never asks iot. tests/model/random-programs.py says how; it makes a failing program small and prints it with its seed.
+# random.bats - random programs of three processes on four files: the owner of every page that reached the device, by a model that never
+# asks iot. random-programs.py explains it; it makes a failing program small and prints it with its seed.
 #
 # IOT_RANDOM=2000 runs 2,000 programs instead of 50, IOT_RANDOM_SEED=7001 begins with another seed.
 
@@ -27,7 +27,7 @@ setup() {
 		2 pwrite f=0 off=200000 len=100
 		= 0 0,4: 1
 		= 0 48: 2
-		# a short one beside what was dirty already: nobody knows which blocks it began
+		# a short one next to dirty blocks: it is not known which blocks it began
 		1 pwrite f=0 off=65536 len=4096
 		1 pwrite f=0 bad=8192 off=100 len=262144
 		3 truncate f=0 len=300000
@@ -142,7 +142,7 @@ setup() {
 @test "btrfs: pages that a direct or O_SYNC call writes back after copying are its own" {
 	need mkfs.btrfs btrfs-progs
 	MOUNT_OPTS=nodatacow,max_inline=0 with_fs btrfs 1G -- "$programs" --file - <<-'EOF'
-		# it begins where an extent ends that is on its way, of what another had dirty: that is written first, and stays the other's
+		# it begins at the end of an extent under writeback that another has dirtied: that is written first, and stays the other's
 		b pwrite f=0 off=0 len=4096
 		b fsync f=0
 		1 pwrite f=0 off=1 len=65536
@@ -236,7 +236,7 @@ setup() {
 		2 pwrite f=0 off=0 len=12288
 		3 fsync f=0
 		= 0 0-2: 2 3
-		# a store waits for a write of its page that a direct write beside it began, as part of an extent: what was there is its writer's
+		# a store waits for the writeback of its page, which an adjacent direct write began as part of an extent: the old bytes are their writer's
 		b pwrite f=0 off=0 len=16384
 		b fsync f=0
 		b pwrite f=0 off=16384 len=49152
@@ -359,7 +359,7 @@ setup() {
 	EOF
 }
 
-# What the call before left is on the kernel's stack, at a place that the kernel may choose anew for each call: six programs.
+# State of the call before stays on the kernel's stack, whose offset the kernel may randomise for each call: six programs.
 @test "XFS: writeback before the copy takes nothing by an earlier O_SYNC call's state" {
 	need mkfs.xfs xfsprogs
 	for n in 1 2 3 4 5 6; do

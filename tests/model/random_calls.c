@@ -30,7 +30,7 @@ char *bytes(const struct command *c)
 	return buffer + BUFFER - c->bad;
 }
 
-/* c->n segments, multiples of a page when the descriptor is direct, unequal where that is possible. */
+/* c->n segments, multiples of a page for a direct descriptor, unequal where that is possible. */
 int segments(const struct command *c, struct iovec *v)
 {
 	size_t unit = strchr(c->mode, 'x') ? PAGE : 1, left = c->len;
@@ -108,7 +108,8 @@ ssize_t do_splice(const struct command *c, int fd)
 	ssize_t got, ret;
 	char sink[4096];
 
-	if (pipes[0] < 0 && (pipe2(pipes, O_CLOEXEC | O_NONBLOCK) || fcntl(pipes[1], F_SETPIPE_SZ, PIPE_BYTES) < 0))
+	if (pipes[0] < 0 &&
+	    (pipe2(pipes, O_CLOEXEC | O_NONBLOCK) || fcntl(pipes[1], F_SETPIPE_SZ, PIPE_BYTES) < 0))
 		die("pipe");
 	if (c->kind == 2)
 		got = splice(descriptor(c->src, "r"), &from, pipes[1], NULL, c->len, SPLICE_F_NONBLOCK);
@@ -124,7 +125,7 @@ ssize_t do_splice(const struct command *c, int fd)
 	return ret;
 }
 
-/* ---- mappings: which pages are one folio is asked of /proc/kpageflags while they are mapped ---- */
+/* ---- mappings: /proc/kpageflags tells the pages of a folio while they are mapped ---- */
 
 static bool page_flags(int flags_fd, uint64_t pfn, uint64_t *flags)
 {
@@ -137,7 +138,8 @@ static void folio_note(const char *addr, uint64_t page)
 	uint64_t entry, pfn, head, flags, pages = 1;
 	size_t used = strlen(folios);
 
-	if (map_fd < 0 || flags_fd < 0 || pread(map_fd, &entry, 8, (uintptr_t)addr / PAGE * 8) != 8 || !(entry >> 63))
+	if (map_fd < 0 || flags_fd < 0 ||
+	    pread(map_fd, &entry, 8, (uintptr_t)addr / PAGE * 8) != 8 || !(entry >> 63))
 		die("pagemap");
 	pfn = head = entry & ((1ull << 55) - 1);
 	while (page_flags(flags_fd, head, &flags) && flags >> KPF_COMPOUND_TAIL & 1)
@@ -145,8 +147,9 @@ static void folio_note(const char *addr, uint64_t page)
 	if (flags >> KPF_COMPOUND_HEAD & 1)
 		while (page_flags(flags_fd, head + pages, &flags) && flags >> KPF_COMPOUND_TAIL & 1)
 			pages++;
-	snprintf(folios + used, sizeof(folios) - used, "%s%llu:%llu:%llu", used ? "," : "", (unsigned long long)page,
-		 (unsigned long long)(page - (pfn - head)), (unsigned long long)pages);
+	snprintf(folios + used, sizeof(folios) - used, "%s%llu:%llu:%llu", used ? "," : "",
+		 (unsigned long long)page, (unsigned long long)(page - (pfn - head)),
+		 (unsigned long long)pages);
 	close(map_fd);
 	close(flags_fd);
 }
@@ -179,7 +182,9 @@ ssize_t do_store(const struct command *c, int fd)
 		die("mremap");
 	for (; page <= last; page++) {
 		uint64_t at = page * PAGE < (uint64_t)c->off ? (uint64_t)c->off : page * PAGE;
-		uint64_t end = (page + 1) * PAGE < (uint64_t)(c->off + c->len) ? (page + 1) * PAGE : (uint64_t)(c->off + c->len);
+		uint64_t end = (page + 1) * PAGE < (uint64_t)(c->off + c->len)
+				       ? (page + 1) * PAGE
+				       : (uint64_t)(c->off + c->len);
 
 		memcpy(p + at, buffer, end - at);
 		if (c->kind != 1)
@@ -208,12 +213,24 @@ ssize_t do_fsync(const struct command *c, int fd) { return fsync(fd); }
 ssize_t do_fdatasync(const struct command *c, int fd) { return fdatasync(fd); }
 ssize_t do_syncfs(const struct command *c, int fd) { return syncfs(fd); }
 ssize_t do_sync(const struct command *c, int fd) { sync(); return 0; }
-ssize_t do_range(const struct command *c, int fd) { return sync_file_range(fd, c->off, c->len, c->flags < 0 ? 7 : c->flags); }
+ssize_t do_range(const struct command *c, int fd)
+{
+	return sync_file_range(fd, c->off, c->len, c->flags < 0 ? 7 : c->flags);
+}
 ssize_t do_truncate(const struct command *c, int fd) { return ftruncate(fd, c->len); }
-ssize_t do_fallocate(const struct command *c, int fd) { return fallocate(fd, c->flags, c->off, c->len); }
-ssize_t do_forget(const struct command *c, int fd) { return posix_fadvise(fd, c->off, c->len, POSIX_FADV_DONTNEED) ? -1 : 0; }
+ssize_t do_fallocate(const struct command *c, int fd)
+{
+	return fallocate(fd, c->flags, c->off, c->len);
+}
+ssize_t do_forget(const struct command *c, int fd)
+{
+	return posix_fadvise(fd, c->off, c->len, POSIX_FADV_DONTNEED) ? -1 : 0;
+}
 ssize_t do_open(const struct command *c, int fd) { return 0; }
-ssize_t do_seek(const struct command *c, int fd) { return lseek(fd, c->off, SEEK_SET) < 0 ? -1 : 0; }
+ssize_t do_seek(const struct command *c, int fd)
+{
+	return lseek(fd, c->off, SEEK_SET) < 0 ? -1 : 0;
+}
 ssize_t do_close(const struct command *c, int fd) { close_file(c->f); return 0; }
 
 ssize_t do_unlink(const struct command *c, int fd)

@@ -16,7 +16,10 @@ static aio_context_t aio;
 ssize_t do_aio(const struct command *c, int fd)
 {
 	struct iovec v[IOVECS];
-	struct iocb cb = { .aio_fildes = fd, .aio_offset = c->off, .aio_rw_flags = c->rwf < 0 ? 0 : c->rwf }, *list = &cb;
+	struct iocb cb = { .aio_fildes = fd,
+			   .aio_offset = c->off,
+			   .aio_rw_flags = c->rwf < 0 ? 0 : c->rwf },
+		    *list = &cb;
 	struct io_event ev;
 
 	if (!aio && syscall(SYS_io_setup, 8, &aio))
@@ -69,7 +72,8 @@ static ssize_t ring_run(struct uring *r, const struct io_uring_sqe *sqe)
 /* kind: 0 WRITE, 1 WRITEV, 2 WRITE_FIXED, 3 WRITEV_FIXED; fixed: by a registered file */
 ssize_t do_uring(const struct command *c, int fd)
 {
-	static const uint8_t opcode[] = { IORING_OP_WRITE, IORING_OP_WRITEV, IORING_OP_WRITE_FIXED, OP_WRITEV_FIXED };
+	static const uint8_t opcode[] = { IORING_OP_WRITE, IORING_OP_WRITEV, IORING_OP_WRITE_FIXED,
+					  OP_WRITEV_FIXED };
 	struct iovec v[IOVECS];
 	struct io_uring_sqe sqe = { .fd = fd, .off = c->off, .rw_flags = c->rwf < 0 ? 0 : c->rwf };
 	struct uring *r = ring_get(c->poll > 0);
@@ -99,7 +103,7 @@ ssize_t do_uring_fsync(const struct command *c, int fd)
 	return ring_run(ring_get(c->poll > 0), &sqe);
 }
 
-/* ---- several requests at once: c->n of c->len bytes, c->step bytes apart; number c->fail has no memory ---- */
+/* ---- several requests: c->n of c->len bytes, c->step apart; number c->fail has no memory ---- */
 
 static int requests(const struct command *c)
 {
@@ -137,8 +141,12 @@ ssize_t do_aios(const struct command *c, int fd)
 	if (!aio && syscall(SYS_io_setup, REQUESTS, &aio))
 		die("io_setup");
 	for (int i = 0; i < n; i++) {
-		cb[i] = (struct iocb){ .aio_data = i, .aio_fildes = fd, .aio_lio_opcode = IOCB_CMD_PWRITE, .aio_offset = c->off + i * c->step,
-				       .aio_buf = (uintptr_t)request_bytes(c, i), .aio_nbytes = c->len };
+		cb[i] = (struct iocb){ .aio_data = i,
+				       .aio_fildes = fd,
+				       .aio_lio_opcode = IOCB_CMD_PWRITE,
+				       .aio_offset = c->off + i * c->step,
+				       .aio_buf = (uintptr_t)request_bytes(c, i),
+				       .aio_nbytes = c->len };
 		list[i] = &cb[i];
 	}
 	while (done < n) {
@@ -166,8 +174,13 @@ ssize_t do_urings(const struct command *c, int fd)
 
 	for (int i = 0; i < n; i++) {
 		struct io_uring_sqe sqe = {
-			.opcode = IORING_OP_WRITE, .fd = fd, .off = c->off + i * c->step, .addr = (uintptr_t)request_bytes(c, i), .len = c->len,
-			.flags = flags[c->kind & 3] | (c->async > 0 ? IOSQE_ASYNC : 0), .user_data = i,
+			.opcode = IORING_OP_WRITE,
+			.fd = fd,
+			.off = c->off + i * c->step,
+			.addr = (uintptr_t)request_bytes(c, i),
+			.len = c->len,
+			.flags = flags[c->kind & 3] | (c->async > 0 ? IOSQE_ASYNC : 0),
+			.user_data = i,
 		};
 
 		if (i == n - 1)

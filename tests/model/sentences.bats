@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-3.0-only
-# sentences.bats - every sentence of `iot-analyze explain` and of the first screen against what a run did: sentences.py makes the runs, and knows of
-# each which calls it made on which files, and how many syncs. IOT_SENTENCES=1: all of them on each file system; else each once.
+# sentences.bats - every sentence of `iot-analyze explain` and of the first screen against the run itself: sentences.py makes the runs,
+# and knows their calls, files and syncs. IOT_SENTENCES=1: all of them on each file system; else each once.
 
 load ../lib/helper
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-3.0-only
-# changed.bats - one thing is changed in real systems: `compare` finds the difference, and the sentences of `explain` name what was changed.
+# changed.bats - one change in a real system: `compare` finds the difference, and the sentences of `explain` name the change.
 
 load ../lib/stacks
 load ../lib/helper

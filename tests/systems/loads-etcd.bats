@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-only
-# loads-etcd.bats - the etcd workload: what it says was acknowledged, against the server and the devices.
+# loads-etcd.bats - the etcd workload: the bytes that it reports as acknowledged, against the server and the devices.
 
 load ../lib/loads
 

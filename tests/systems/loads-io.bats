@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-only
-# loads-io.bats - fio and dd as workloads: what they counted themselves, what the ledger says, and what the devices did.
+# loads-io.bats - fio and dd as workloads: their own counts, the ledger, and the devices.
 
 load ../lib/loads
 
@@ -18,7 +18,7 @@ run_profile() {
 	same "errors" "$(led errors)" 0
 }
 
-# What fio's own document says, summed over its jobs: fio_counted write.io_bytes
+# A number of fio's own document, summed over its jobs: fio_counted write.io_bytes
 fio_counted() {
 	sqlite3 :memory: "SELECT SUM(json_extract(value, '\$.$1')) FROM json_each(readfile('$ledger_file'), '\$.engine.after.fio.jobs')"
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-only
-# loads-postgres.bats - the PostgreSQL workload: what it says was acknowledged, against the server and the devices.
+# loads-postgres.bats - the PostgreSQL workload: the bytes that it reports as acknowledged, against the server and the devices.
 
 load ../lib/loads
 

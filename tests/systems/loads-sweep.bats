@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-only
-# loads-sweep.bats - the sweep over object sizes, fs-bench, and what the workloads do with bad input.
+# loads-sweep.bats - the sweep over object sizes, fs-bench, and workloads with bad input.
 
 load ../lib/loads
 

@@ -162,7 +162,7 @@ deferred() { led 'engine.change."osd.0".bluestore.deferred_write_bytes' | sed 's
 	loaded bulk
 	acknowledged_all 104000000
 	waf_between 1.46 3.40
-	# How much is compacted depends on how far compaction keeps up with the client: its own statistics know.
+	# The compacted bytes depend on how far compaction keeps up with the client: its own statistics know.
 	tables=$(sqlite3 :memory: "SELECT SUM(value) * 1048576 FROM json_each(readfile('$ledger_file'), '$.engine.after.leveldb_stats') WHERE key LIKE '%written_mb'")
 	between "device bytes" "$(last_horizon device_write_bytes)" "$tables" "$(awk -v t="$tables" -v l="$(led logical_write_bytes)" 'BEGIN { printf "%.0f", (t + l) * 1.25 }')"
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-3.0-only
-# merge.bats - runs of several hosts as one: two real nodes of a replicating store, and made-up ones whose answers are known.
+# merge.bats - runs of several hosts as one: two real nodes of a replicating store, and synthetic ones whose answers are known.
 
 bats_require_minimum_version 1.5.0
 load ../lib/stacks

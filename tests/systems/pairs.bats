@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-3.0-only
-# pairs.bats - real pairs of runs that differ in one known thing: compare finds it, and the sentences of explain name what was changed.
+# pairs.bats - real pairs of runs that differ in one known thing: compare finds it, and the sentences of explain name the change.
 # Each run is on a fresh file system (workloads/repeat.sh), and those of a pair are run in turn. IOT_SYSTEMS=all: all pairs.
 
 load ../lib/helper

@@ -33,7 +33,7 @@ traced_load() { # [TRACER OPTIONS --] PROFILE [COUNT [SIZE [CLIENTS]]]
 	[ "$(q "SELECT COUNT(*) > 0 FROM r JOIN process p ON p.run = r.run WHERE p.system = '$(led system)'")" = 1 ] || fail "the ledger is of '$(led system)', which the run has not"
 }
 
-# What was dirty before a run has no known writer. Twice: the first commit may dirty metadata.
+# Pages that were dirty before a run have no known writer. Twice: the first commit may dirty metadata.
 settled() { # IOT_WORK...
 	local work
 
@@ -102,7 +102,7 @@ report_sql() {
 # Requests of libaio that are under way when a run ends leave no gap in the devices' bytes: this loss is none here.
 UNDER_WAY='libaio completion never seen'
 
-# What an idle server writes on a drive: some commits. One of btrfs is at least two blocks of log trees, in two copies, and the superblock.
+# Bytes that an idle server writes to a drive: some commits. One of btrfs is at least two blocks of log trees, in two copies, and the superblock.
 declare -gA idle_bytes=([ext4]=65536 [xfs]=65536 [btrfs]=262144)
 
 # $kernel: bytes that the kernel counted on the instance's devices from the start of the run to its end, without what completed
@@ -286,7 +286,7 @@ mostly() { # WHAT DEVICES CONDITION
 		same "bytes of the copy" "$(moved write "'$IOT_DEVNO'" 1)" "$(dev_wrote)"
 		mostly "the copy is its client's" "'$IOT_DEVNO'" "p.comm = 'pg_basebackup' AND p.role = 'basebackup' AND p.instance = '$IOT_MNT/copy'"
 		same "the servers' part of the copy" "$(moved write "'$IOT_DEVNO'" "p.comm <> 'pg_basebackup'")" 0
-		# What the copy holds was read by the server's own process, and only by that one.
+		# The server's own process read the contents of the copy, and no other process did.
 		size=$(du -sb --exclude=backup_manifest "$IOT_MNT/copy" | cut -f1)
 		read=$(q "SELECT SUM(i.read_bytes) FROM r JOIN file_io i ON i.run = r.run JOIN process p ON p.run = i.run AND p.id = i.owner
 			WHERE p.role = 'walsender' AND p.instance = '$IOT_WORK-a/mnt/d1/data'")
@@ -656,7 +656,7 @@ bluestore_agrees() {
 	between "unclassified" "$(component fs_write_bytes ceph unclassified osd)" 0 $((65536 * ${IOT_CEPH_SIZE:-3}))
 }
 
-# What a substring of the current thread's name finds: threads of the OSDs that have "ceph" in it. None of them does the I/O.
+# A search for a substring in the current thread's name finds threads of the OSDs that have "ceph" in it. None of them does the I/O.
 substring_finds_nothing() {
 	local pid task
 
@@ -859,7 +859,7 @@ sqlite="$python|/usr/bin/sqlite3|.*/iot-trace" # who else traces at that time wr
 @test "SQLite: every device byte is its own, components sum to the whole" { other_system sqlite sqlite "$sqlite" bulk; }
 @test "LevelDB: every device byte is its own, components sum to the whole" { other_system leveldb leveldb "$python" small; }
 
-# The same on another file system, one short one each time; $data of their drives is apart from log, journal and trees.
+# Those loads on another file system, one short one each time; $data of their drives is apart from log, journal and trees.
 on_fs() { # FILE SYSTEM, WORKLOAD SYSTEM PROGRAMS PROFILE...
 	local IOT_FS=$1
 
@@ -886,7 +886,7 @@ on_fs() { # FILE SYSTEM, WORKLOAD SYSTEM PROGRAMS PROFILE...
 @test "RocksDB on XFS: every device byte is its own, data apart from the log" { all_systems && on_fs xfs rocksdb rocksdb "$rocksdb" bulk; }
 @test "RocksDB on btrfs: every device byte is its own, data apart from the trees" { all_systems && on_fs btrfs rocksdb rocksdb "$rocksdb" bulk; }
 
-# What a cold read fetched, as charged_to() does for what was written.
+# Bytes that a cold read fetched, as charged_to() has written ones.
 reads_charged_to() { # WORKLOAD SYSTEM PROFILE...
 	local all mine
 
@@ -913,7 +913,7 @@ reads_charged_to() { # WORKLOAD SYSTEM PROFILE...
 @test "GlusterFS, cold reads: every device byte is its own" { all_systems && reads_charged_to gluster gluster read-cold; }
 @test "Ceph, cold reads: every device byte is its own" { all_systems && reads_charged_to ceph ceph read-cold; }
 
-# What breakdown says of one drive, in bytes an operation of the ledger.
+# The breakdown of one drive, in bytes an operation of the ledger.
 per_put() { # DEVICE PARTS
 	report_sql breakdown anatomy "SELECT COALESCE(SUM(written), 0) * 1.0 / $(led write_ops) FROM t WHERE device = '$1' AND part $2"
 }
@@ -1043,7 +1043,7 @@ drives_explained() { # DATA_LOW DATA_HIGH
 	between "naf_cli" "$("$analyze" network "$store" --ledger "$ledger_file" --system etcd --table ratios --format csv | awk -F , '$1 == "naf_cli" { print $4 }')" 1.34 4
 }
 
-# What a tool would have charged that looks for a word in the name of the thread which runs when a request is issued or a bio
+# Bytes charged by a tool that looks for a word in the name of the thread which runs when a request is issued or a bio
 # queued: the kernel's own trace of these events says the name in brackets.
 named_threads() { # EVENT WORD: bytes of the instance's devices by such threads, then of all
 	awk -v event="$1:" -v word="$2" '

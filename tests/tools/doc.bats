@@ -13,7 +13,7 @@ setup() {
 # The text of a document without blocks of code.
 text_of() { awk '/^ *```/ { inside = !inside; next } !inside' "$1"; }
 
-# What stands in backquotes, a word a line; of the source of a picture all that is drawn.
+# The words in backquotes, one a line; of the source of a picture all that is drawn.
 named() { # FILE
 	case $1 in
 	*.dot) grep -v '^ *//' "$1" | sed 's/\\[nl]/\n/g' | grep -oE '[A-Za-z0-9_.*/()-]+' ;;

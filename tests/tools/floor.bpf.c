@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* floor.bpf.c - the least that a tracer can cost: of system calls, programs at entry and exit that do nothing but read the clock, which
- * a latency needs; of all else, a program that does nothing, wherever iot-trace has one. tests/tools/bench runs it beside iot-trace.
- */
+/* floor.bpf.c - the least that a tracer can cost: of system calls, programs at entry and exit that
+ * do nothing but read the clock, which a latency needs; of all else, a program that does nothing,
+ * wherever iot-trace has one. tests/tools/bench runs it in turns with iot-trace. */
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
 

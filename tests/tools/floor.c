@@ -15,7 +15,7 @@ static int quiet(enum libbpf_print_level level, const char *format, va_list args
 	return level == LIBBPF_WARN ? vfprintf(stderr, format, args) : 0;
 }
 
-/* Where the tracepoints end; 0: none are named. */
+/* The end of the tracepoints' names; 0: none are named. */
 static int names_end(int argc, char **argv)
 {
 	for (int i = 2; i < argc; i++)
@@ -56,7 +56,8 @@ int main(int argc, char **argv)
 		return 125;
 	bpf_object__for_each_program(program, object)
 		bpf_program__set_autoload(program, (program == empty) == !!names);
-	if (bpf_object__load(object) || (names ? attach_empty(empty, argv + 2, argv + names) : attach_clocks(object)))
+	if (bpf_object__load(object) ||
+	    (names ? attach_empty(empty, argv + 2, argv + names) : attach_clocks(object)))
 		return 125;
 	pid = fork();
 	if (!pid) {

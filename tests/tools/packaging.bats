@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-only
-# packaging.bats - what others get: installed files, completion in real shells, manuals, the front end, a release that needs no clang.
+# packaging.bats - installed files, completion in real shells, manuals, the front end, a release that needs no clang.
 
 load ../lib/helper
 bats_require_minimum_version 1.5.0

@@ -36,7 +36,7 @@ setup() {
 	export IOT_SETUP_WAIT=0
 }
 
-# What setup ends with when a step of apt says this.
+# The end of setup when a step of apt says this.
 refused() { # STEP WORDS
 	echo "$2" > "says/$1"
 	run -1 --separate-stderr "$root/tests/tools/setup" gcc clang

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-only
-# strangers.bats - root beside an unprivileged user in a folder that both can write: what the other one puts there is not opened,
+# strangers.bats - root and an unprivileged user share a folder that both can write: files that the user puts there are not opened,
 # followed, appended to or trusted.
 # shellcheck shell=bash
 
@@ -45,7 +45,7 @@ teardown() {
 	rm -rf "$place"
 }
 
-# What a stranger can put under a name. A hard link to what it may not write needs fs.protected_hardlinks=0: root makes it in its place.
+# Objects that a stranger can put under a name. A hard link to a file that it may not write needs fs.protected_hardlinks=0: root makes it in its place.
 objects='empty writable forged link dangling hard fifo folder'
 plant() { # OBJECT NAME
 	case $1 in
@@ -73,7 +73,7 @@ pairs() {
 	done
 }
 
-# What is seen of an object from outside.
+# An object as seen from outside.
 look() { stat -c '%F %u %g %a %s %Y %i' "$1"; }
 
 # Runs a command that must refuse what was planted: in one sentence, without a word on standard output, in time; nothing has changed.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-only
-# async.bats - every byte of io_uring and libaio: what their ledgers, fio and the devices say, whoever is told of the end.
+# async.bats - every byte of io_uring and libaio, by their ledgers, fio and the devices, whichever thread reaps the completion.
 
 load ../lib/helper
 

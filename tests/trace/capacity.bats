@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-only
-# capacity.bats - each table of the kernel side, made as small as an option makes it: what is lost then has a name, nothing is wrong,
-# and who comes later has what is his. IOT_TABLES=all: one table at a time, which takes four minutes; else several in one run.
+# capacity.bats - each table of the kernel side, as small as an option makes it: each loss has a name, no number is wrong, and later
+# owners have their bytes. IOT_TABLES=all: one table at a time, which takes four minutes; else several in one run.
 #
 # To add a table: a row in `rows`.
 

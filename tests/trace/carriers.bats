@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-only
-# carriers.bats - who ran what devices wrote, beside whose it is: the process itself, writeback, the threads of file systems.
+# carriers.bats - the thread that submitted device bytes, next to their owner: the process itself, writeback, threads of file systems.
 
 load ../lib/helper
 

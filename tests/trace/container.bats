@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-only
-# container.bats - a byte in a container is counted as a byte outside: overlayfs over ext4 over a loop device, or over dm-crypt over one, in PID,
-# mount, control group and network namespaces, against the same work on plain ext4. vm.bats runs what begins with "guest:" where there is dm-crypt.
+# container.bats - a byte counts in a container as outside: overlayfs over ext4 over a loop device, or over dm-crypt over one, in PID,
+# mount, control group and network namespaces, against equal work on plain ext4. vm.bats runs the tests "guest:" where there is dm-crypt.
 
 load ../lib/helper
 load ../lib/stacks
@@ -73,7 +73,7 @@ traced_inside() {
 	/trace -q -o /data/run.sqlite -- bash -c "$(declare -f work); work /data"
 }
 
-# What was measured of one program: a line of numbers. F is what the file system submitted to its volume, B what its disk wrote. S is without
+# The measurement of one program: a line of numbers. F is what the file system submitted to its volume, B what its disk wrote. S is without
 # lock files: they hold the number of a process, which has fewer digits in a container, and the name of a folder.
 measured() { # RUN COMM VOLUME DISK
 	run_no=$1 q "SELECT 'S ' || ((SELECT COALESCE(SUM(bytes), 0) FROM c WHERE layer = 'syscall' AND dir = 'w' AND sub = 'regular' AND comm = '$2') -

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-only
-# defects.bats - what was once wrong stays right: each row of defects.txt has a test that carries its number, here or where its subject is.
+# defects.bats - repaired defects stay repaired: each row of defects.txt has a test that carries its number, here or with its subject.
 
 load ../lib/helper
 

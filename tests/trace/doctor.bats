@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-only
-# doctor.bats - where the kernel, or the rights of who asks, are not enough: what is said, and with which status.
+# doctor.bats - a kernel or rights that are not enough: messages and exit statuses.
 
 load ../lib/helper
 
@@ -274,7 +274,7 @@ teardown() {
 	done
 }
 
-# With IOT_SYSTEMS: beside root's tracer, over the same load.
+# With IOT_SYSTEMS: at the same time as root's tracer, over the same load.
 @test "setcap: PostgreSQL's bytes are root's, kind by kind" {
 	[ -n "${IOT_SYSTEMS-}" ] || skip "IOT_SYSTEMS is not set: it starts a PostgreSQL server"
 	given "$caps"

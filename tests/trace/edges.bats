@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-only
-# edges.bats - runs that begin and end in the middle of other people's requests: the sums stay exact, and what the edges cut has a name.
+# edges.bats - runs that begin and end amid requests of others: sums stay exact, and requests cut by the edges have a name.
 
 load ../lib/helper
 bats_require_minimum_version 1.5.0
@@ -36,7 +36,7 @@ check_of() { # WHAT
 		writer=$(<"$BATS_TEST_TMPDIR/writer.pid")
 		kill "$writer" && wait "$writer" || :
 		rm "$BATS_TEST_TMPDIR/writer.pid" # the number may be another's from here on
-		# 20 runs beside 6000 requests a second: not one of them is between a reading and the gate?
+		# 20 runs during 6000 requests a second: is none of them between a counter's reading and the gate?
 		[ "$outside" -gt 0 ] || fail "nothing was outside of any run"
 		same "owners of what began before a run" "$(sql "SELECT COUNT(*) FROM agg_total t JOIN cause c ON c.id = t.cause WHERE c.name = 'before_run' AND t.owner <> 0")" 0
 		echo "outside $outside, begun before $early"
@@ -139,7 +139,7 @@ assert os.splice(src, w, 50000, 100) == os.splice(r, out("spliced"), 50000)' "$I
 	with_fs xfs 512M -b size=1024 -- body "XFS, 1 KiB"
 }
 
-# The pages of a large file are dropped while it is cut, which takes some time, and then it is told. The write waits for that: it began before.
+# truncate(2) of a large file drops its pages, which takes some time, and is reported then. The write, which began before, waits for it.
 @test "a write that waits for a truncate dirties the bytes behind: D is W and cancelled" {
 	local fs
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-only
-# fuse.bats - what goes through FUSE: the bytes of the callers, and beside them those of the daemon behind the mount.
+# fuse.bats - bytes through FUSE: those of the callers, and next to them those of the daemon behind the mount.
 
 load ../lib/helper
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-3.0-only
-# groups.bats - containers, control groups, units and users: whose bytes are whose, also of a process that moves, in each line and each filter.
-# The groups are made by hand where runtimes make theirs: no runtime has to be there.
+# groups.bats - containers, control groups, units and users: the owners of bytes, also of a process that moves, in each line and filter.
+# The groups are made by hand where runtimes make theirs: no runtime is needed.
 
 bats_require_minimum_version 1.5.0
 load ../lib/helper
@@ -101,7 +101,7 @@ moving() {
 	"$analyze" verify run.sqlite
 }
 
-# A process with 4 threads that write in turns with whoever moves it, which it is told by its input.
+# A process with 4 threads that write before and after it moves itself to each of two groups.
 threads() {
 	# shellcheck disable=SC2016 # the inner shell's
 	python3 - "$two/$top/demo.slice/x.service" "$two/$top/other.service" <<-'E'
@@ -214,7 +214,7 @@ cells() {
 	done | sort
 }
 
-# What all of them are, and that journals and structures of all lines sum to the device's own counter.
+# The sum of all groups; journals and structures of all lines sum to the device's own counter.
 measure_matrix() { # FOLDER
 	into=$1
 	dev_mark
@@ -261,7 +261,7 @@ mmap-b 0 2424832"
 	with_fs btrfs 256M -- body
 }
 
-# What the group's own file has of the device since it was made: rbytes and wbytes.
+# Bytes of the device in the group's own file, since the group was made: rbytes and wbytes.
 charged() { # GROUP
 	awk -v dev="$IOT_DEVNO" '$1 == dev { sub("rbytes=", "", $2); sub("wbytes=", "", $3); print $2, $3 }' "$two/$1/io.stat"
 }

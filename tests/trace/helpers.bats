@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-only
-# helpers.bats - a second user who has root's tracer wait: for the memory of his process, for the file of his program, for a mount of his. Nobody
-# waits for him: helpers look (ask.h), and are left behind where he does not let them go.
+# helpers.bats - a second user who makes root's tracer wait: for the memory of a process, for the file of its program, for a mount.
+# The tracer does not wait: helpers look (ask.h), and are left behind where they hang.
 
 load ../lib/helper
 bats_require_minimum_version 1.5.0
@@ -35,7 +35,7 @@ teardown() {
 	repeat_skipped
 }
 
-# Runs a script of the stranger, in namespaces of his own, where `v` is a FUSE file system; he is told through 7, and heard on 8.
+# Runs a script of the stranger, in namespaces of his own, where `v` is a FUSE file system; it reads commands from 7, and answers on 8.
 stranger() { # SCRIPT
 	mkfifo told said
 	chown $STRANGER told said

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-only
-# io.bats - the known work is known: iot-io's ledger against strace, file sizes and /proc/self/io; the scenario runner.
+# io.bats - iot-io does the calls that it reports: its ledger against strace, file sizes and /proc/self/io; the scenario runner.
 
 load ../lib/helper
 

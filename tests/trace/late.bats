@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-3.0-only
-# late.bats - with --system: a process that is recognised in its middle, by the file that it opens then, counts from its first call on.
+# late.bats - --system and a process that is recognised midway, by a file that it opens then: it counts from its first call on.
 
 bats_require_minimum_version 1.5.0
 load ../lib/helper

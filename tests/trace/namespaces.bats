@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-only
-# namespaces.bats - the tracer in a PID namespace, and what it traces in mount namespaces and behind chroot: numbers, paths and systems
-# are those that whoever works there sees.
+# namespaces.bats - the tracer in a PID namespace, and traced processes in mount namespaces and behind chroot: numbers, paths and
+# systems are those that a user inside sees.
 
 load ../lib/helper
 
@@ -229,7 +229,7 @@ short_lived() { # DATA FOLDER AS IT IS CALLED INSIDE
 	install -d -o postgres -g postgres "$T/pg"
 	as_postgres() { (cd / && setpriv --reuid=postgres --regid=postgres --init-groups env -i PATH="$bin:/usr/bin:/bin" LC_ALL=C.UTF-8 "$@"); }
 	as_postgres initdb -D "$T/pg" -A trust --no-sync >"$T/log" 2>&1 || fail "$(cat "$T/log")"
-	# beside its libraries' place: it looks for them relative to itself
+	# next to the folder of its libraries: it looks for them relative to itself
 	cp "$bin/postgres" "$T/pgcopy"
 	"$trace" -q -o "$store" -- bash -c "cd / && echo 'create table t as select generate_series(1, 1000);' |
 		setpriv --reuid=postgres --regid=postgres --init-groups '$T/pgcopy' --single -D '$T/pg' postgres >'$T/log' 2>&1"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-only
-# neighbour.bats - an unprivileged user on the same machine and the same file system does what it can: calls that fail, on files of others;
-# many short processes, many small files; names of others. Bytes, components and ratios of those beside it are what they are without it.
+# neighbour.bats - a hostile unprivileged user on the same machine and file system: failing calls on files of others, many short
+# processes, many small files, names of others. The bytes, components and ratios of the traced programs do not change.
 #
 # IOT_NEIGHBOUR=full: 100,000 processes and 300,000 files.
 
@@ -71,7 +71,7 @@ ours() {
 			JOIN r ON r.run = p.run) SELECT id, pid FROM o"
 }
 
-# What was measured of the others: calls, and bytes of file data on their way to the device. The journal is left out, where their blocks meet those
+# The measurement of the others: calls, and bytes of file data under writeback. The journal is left out, where their blocks meet those
 # of the neighbour, and so is the number of requests: the room on the disk is shared.
 calls_of() {
 	q "SELECT comm, kind, cause, sub, CASE WHEN layer IN ('syscall', 'uring') THEN SUM(ops) END, SUM(errors), SUM(bytes), SUM(touched) FROM c WHERE owner IN (SELECT id FROM ($(ours)))
@@ -156,7 +156,7 @@ run_of() { # NUMBER yes|no OPTIONS...
 		for component in wal data metadata; do grep -q " $component postgres postgresql " files1 || fail "no $component: $(cat files1)"; done
 		for what in calls files ratios; do diff ${what}1 ${what}2 || fail "a neighbour that is not traced changes $what of others"; done
 		empty "lost" "$(run_no=2 q "SELECT layer, what, n FROM lost JOIN r ON r.run = lost.run WHERE n > 0")"
-		# Where everybody is asked for, the tables hold the neighbour too, and the run says what it lost of names and, of 100,000 processes, of owners.
+		# With --all the tables hold the neighbour too, and the run says what it lost of names and, of 100,000 processes, of owners.
 		for n in 1 2 3; do empty "bytes lost" "$(run_no=$n q "SELECT layer, what, n FROM lost JOIN r ON r.run = lost.run WHERE n > 0 AND effect = 'bytes'")"; done
 		diff calls1 calls3 || fail "a neighbour that is traced changes calls of others"
 		diff <(without_losses 3 <ratios1) <(without_losses 3 <ratios3) || fail "a neighbour that is traced changes ratios of others"

@@ -31,7 +31,7 @@ read_ledger() { # NUMBER
 	done
 }
 
-# What one process sent and received, by the sums and by its flows: "sent received sent received".
+# Bytes that one process sent and received, by the sums and by its flows: "sent received sent received".
 moved() { # PID
 	q "SELECT COALESCE(SUM(CASE kind WHEN 'net_send' THEN bytes END), 0), COALESCE(SUM(CASE kind WHEN 'net_recv' THEN bytes END), 0),
 		(SELECT COALESCE(SUM(sent_bytes), 0) || ' ' || COALESCE(SUM(recv_bytes), 0) FROM flow f JOIN r ON r.run = f.run

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-3.0-only
-# packs.bats - calls that are alike come several in one record: each is one event, with its own time, place and bytes, when the next is like
-# it and when it is not, when a processor has no other for long, and when the ring has no room.
+# packs.bats - equal calls share one record of the ring, and each is still an event with its own time, place and bytes: before an equal
+# call and before another, on a processor that is idle for long, and when the ring has no room.
 
 load ../lib/helper
 
@@ -59,7 +59,7 @@ readers() {
 	EOF
 }
 
-# The same from events.
+# Calls and bytes by the events.
 events() {
 	sql "SELECT f.name || '', COUNT(*), SUM(e.bytes), SUM(e.offset), SUM(e.flags & (SELECT id FROM flag WHERE name = 'SHORT') <> 0), SUM(e.size)
 		FROM (SELECT *, replace(path, rtrim(path, replace(path, '/', '')), '') AS name FROM v_event WHERE kind = 'pread64' AND task = owner) e

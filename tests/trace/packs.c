@@ -105,10 +105,12 @@ static void skip_to(u64 n)
 
 static void check(void *arg, const struct iot_event *e)
 {
-	if (e->ts_ns < expected || e->ts_ns >= events || e->offset != e->ts_ns * 7 || e->tid != who[e->ts_ns] || e->owner != e->tid ||
-	    e->bytes != e->tid % 10 || !(e->flags & FLAG_SHORT) != (e->bytes >= e->size)) {
-		printf("event %llu of thread %u, offset %llu: %llu of thread %u was to come, or a later one\n", (unsigned long long)e->ts_ns, e->tid,
-		       (unsigned long long)e->offset, (unsigned long long)expected, who[expected < events ? expected : 0]);
+	if (e->ts_ns < expected || e->ts_ns >= events || e->offset != e->ts_ns * 7 ||
+	    e->tid != who[e->ts_ns] || e->owner != e->tid || e->bytes != e->tid % 10 ||
+	    !(e->flags & FLAG_SHORT) != (e->bytes >= e->size)) {
+		printf("event %llu of thread %u, offset %llu: %llu of thread %u was to come, or a later one\n",
+		       (unsigned long long)e->ts_ns, e->tid, (unsigned long long)e->offset,
+		       (unsigned long long)expected, who[expected < events ? expected : 0]);
 		exit(1);
 	}
 	skip_to(e->ts_ns);
@@ -157,6 +159,7 @@ int main(int n, char **arg)
 	pthread_join(writer, NULL);
 	look(&random);
 	skip_to(events);
-	printf("%llu %llu %llu\n", (unsigned long long)got, (unsigned long long)looked, (unsigned long long)packs.missing);
+	printf("%llu %llu %llu\n", (unsigned long long)got, (unsigned long long)looked,
+	       (unsigned long long)packs.missing);
 	return got + looked + packs.missing != events;
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-3.0-only
-# pattern.bats - reports of single accesses: pattern, iosize, heatmap, fsync. Answers worked out by hand, and fio whose order is known.
-# IOT_FIO=all tests/run tests/trace/pattern.bats runs all 24 cases of fio (6 engines, sequential or random, read or write), io_uring and mmap.
+# pattern.bats - reports of single accesses: pattern, iosize, heatmap, fsync. Answers worked out by hand, and fio in a known order.
+# IOT_FIO=all tests/run pattern runs all 24 cases of fio (6 engines, sequential or random, read or write), io_uring and mmap.
 
 load ../lib/helper
 load ../lib/analyze

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-only
-# poke.bats - what is put into the memory of a process by another, where that is a mapped file whose pages a third has dirtied: it is of
-# who puts it there, and where that cannot be told it is a loss.
+# poke.bats - a process writes into the memory of another, which is a mapped file whose pages a third one has dirtied: the bytes are the
+# writer's, or a loss where it cannot be determined.
 
 load ../lib/helper
 
@@ -175,7 +175,7 @@ both_traced() { # TRACER OPTIONS -- HOW...
 	done
 }
 
-# Who wrote how much to the device: of each file, and of all.
+# Bytes on the device by writer, of each file and of all.
 w_by_file() {
 	sql "SELECT substr(path, length('$IOT_MNT/') + 1), owner_comm, SUM(bytes) FROM v_event WHERE kind = 'fs_write' AND cause = 'data'
 		AND path LIKE '$IOT_MNT/%' GROUP BY 1, 2 ORDER BY 1, 2"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-only
-# ratios.bats - ratios mean what they say: traced scenes whose volumes are known, on a file system of the test's own.
+# ratios.bats - traced scenes with known volumes give the ratios of METRICS, on a file system of the test's own.
 # Tests whose names begin with "guest:" run in the virtual machines of vm.bats too.
 
 load ../lib/helper

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-only
-# ready.bats - who waits until recording has begun is told when it has, not before, and by nothing else.
+# ready.bats - a program that waits for the begin of recording gets its notice then, not earlier, and in no other way.
 
 load ../lib/helper
 
@@ -96,7 +96,7 @@ lacks() { [ ! -e "$1" ]; }
 	[ ! -e began ]
 }
 
-# What a manager of services gets in the socket, as one line; "nothing" when the tracer has ended.
+# The message that a service manager gets in its socket, as one line; "nothing" when the tracer has ended.
 manager() { # ADDRESS TRACER-ARGUMENTS...
 	python3 - "$@" <<'PY'
 import os, socket, subprocess, sys

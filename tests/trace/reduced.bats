@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-only
-# reduced.bats - the reduced tier, on this kernel by --reduced and in the virtual machine of one that has no other: calls and devices
-# are exact, and what is not measured is n/a with its reason, never 0. Tests whose names begin with "guest:" run there too.
+# reduced.bats - the reduced tier, by --reduced on this kernel and in a virtual machine whose kernel has no other: calls and devices are
+# exact, and all else is n/a with its reason, never 0. Tests whose names begin with "guest:" run there too.
 
 load ../lib/helper
 
 setup() { own_run; }
 
-# What both tiers must get right: S by the ledger of the load, B and the processes by the kernel's counters.
+# Numbers that both tiers must get right: S by the ledger of the load, B and the processes by the kernel's counters.
 exact() { # DEVICE_DELTA
 	same "tier" "$(sql 'SELECT tier FROM run')" reduced
 	same "layers" "$(sql 'SELECT layers FROM run')" syscall,block

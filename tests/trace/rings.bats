@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-only
-# rings.bats - what io_uring and libaio can do besides single requests: whose each page is that is on the device, that D is W, and that nothing
-# is unexplained. Every test runs on each file system.
+# rings.bats - io_uring and libaio beyond single requests: the owner of each page on the device, D is W, and nothing is unexplained.
+# Every test runs on each file system.
 
 load ../lib/helper
 

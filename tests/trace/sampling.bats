@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-3.0-only
-# sampling.bats - calls that are timed, where not all are: drawn at random, whatever the rhythm of the program is.
+# sampling.bats - sampled timing of calls: drawn at random, whatever the rhythm of the program is.
 
 bats_require_minimum_version 1.5.0
 load ../lib/helper

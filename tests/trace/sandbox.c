@@ -29,14 +29,14 @@ static union bpf_attr attr = { .map_fd = -1 };
 static long file, folder, mem, pid; /* of the arguments: a name, its folder, /proc/PID/mem */
 static struct open_how to_write = { .flags = O_WRONLY }, to_read = { .flags = O_RDONLY };
 
-/* Where the arguments are known only when it runs. */
+/* Arguments that are known only at run time. */
 #define FILE_NAME ((long)&file)
 #define MEMORY ((long)&mem)
 #define PROCESS ((long)&pid)
 #define IN_FOLDER ((long)&folder)
 
-/* Which processes are to be refused what is tried: EPERM or EACCES. To try more: a row. What is `needed` must not be EPERM; numbers that mean
- * nothing make it fail otherwise. */
+/* The calls to try, and the processes that must be refused them: EPERM or EACCES. To try more: a
+ * row. A `needed` call must not be EPERM; numbers that mean nothing make it fail otherwise. */
 static const struct {
 	const char *name;
 	int refused, needed;
@@ -127,7 +127,10 @@ static int prepare(char **argv)
 		return privilege_keep_looking() ? 0 : HELPER;
 	if (!strcmp(argv[1], "tracer"))
 		return privilege_drop() ? 0 : TRACER;
-	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || setresgid(77777, 77777, 77777) || setresuid(77777, 77777, 77777) || sandbox_files() ? 0 : LANDLOCK;
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || setresgid(77777, 77777, 77777) ||
+			       setresuid(77777, 77777, 77777) || sandbox_files()
+		       ? 0
+		       : LANDLOCK;
 }
 
 int main(int argc, char **argv)
@@ -147,7 +150,8 @@ int main(int argc, char **argv)
 		errno = 0;
 		got = syscall(a[0], a[1], a[2], a[3], a[4], a[5], a[6]);
 		tried++;
-		if (tries[i].refused & mode ? got < 0 && (errno == EPERM || errno == EACCES) : got >= 0 || errno != EPERM) {
+		if (tries[i].refused & mode ? got < 0 && (errno == EPERM || errno == EACCES)
+					    : got >= 0 || errno != EPERM) {
 			refused += !!(tries[i].refused & mode);
 			continue;
 		}

@@ -28,7 +28,7 @@ csv_value() {
 	sqlite3 :memory: -cmd '.mode csv' -cmd '.import /dev/stdin t' -cmd '.mode list' "SELECT $1 FROM t WHERE $2;"
 }
 
-# What the journal holds on the device, kind by kind, is what the run says it wrote there.
+# The journal on the device has the blocks, kind by kind, that the run says it wrote there.
 journal_agrees() { # AFTER_TRANSACTION
 	local image store_says
 
@@ -412,7 +412,7 @@ api_bytes() {
 		done
 		empty "lost" "$(q "SELECT what FROM lost WHERE n > 0 AND effect <> 'bytes' AND run = (SELECT run FROM r)")" # others may have requests under way
 		same "dirtied, written, unexplained" "$(q "SELECT SUM(dirtied), SUM(written - dirty_start), SUM(unexpected + dirty_end) FROM l WHERE dev = '$IOT_DEVNO'")" "2097152 2097152 0"
-		# the whole machine is traced: what others left dirty on other devices is told apart too
+		# the whole machine is traced: bytes that others left dirty on other devices are apart, too
 		same "of nobody's, here" "$(nobodys "AND c.dev = '$IOT_DEVNO'")" 3145728
 		same "dirty before, and unexplained, of nobody's" "$(sql "SELECT SUM(dirty_start), SUM(unexpected) FROM ledger
 			WHERE owner = 0 AND run = (SELECT MAX(run) FROM run)")" "$(nobodys '') 0"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-only
-# settle.bats - what is written out at the end of a run: names and attributes too, and what journals hold, against the device's counter
-# and what is left to be written afterwards.
+# settle.bats - the settle at the end of a run writes out names, attributes and journals, against the device's counter and the bytes
+# that are written afterwards.
 
 load ../lib/helper
 

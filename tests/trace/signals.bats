@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-only
-# signals.bats - outputs that take nothing, that fail, that do not block: what ends, when, and what is whole.
+# signals.bats - outputs that block, fail, or do not block: when the programs end, and which files are whole.
 
 load ../lib/helper
 bats_require_minimum_version 1.5.0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-only
-# tables.bats - the kernel side's tables hold what lives: a million short processes fill none, and a table that is full has a name.
+# tables.bats - the kernel side's tables hold live objects: a million short processes fill none, and a full table has a name.
 
 load ../lib/helper
 

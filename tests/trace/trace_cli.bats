@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-only
-# trace_cli.bats - the command line of iot-trace: what it refuses, in one line, with which exit status.
+# trace_cli.bats - the command line of iot-trace: wrong usage is one line with its exit status.
 
 load ../lib/helper
 
@@ -285,7 +285,7 @@ refuses() { # STATUS TEXT ARGS...
 	same "whose it is" "$(stat -c '%u %a' his/trace.txt)" "65534 600"
 	as_user "$BATS_TEST_TMPDIR/bin:$PATH" env IOT_STORE=run.sqlite ../bin/working_trace.sh 0.5 "a b"
 	same "asked" "$(cat "his/a b")" "as root: -- iot-trace -d 0.5 --format text -o - -o run.sqlite"
-	# anew, for nobody else, what was there; through what has no content; but not to who was there first
+	# a file of the user is created again, for the user alone; a file without content is written through; a stranger's is refused
 	chmod 666 his/trace.txt
 	as_user "$BATS_TEST_TMPDIR/bin:$PATH" ../bin/working_trace.sh 7
 	same "anew" "$(cat his/trace.txt) $(stat -c '%u %a' his/trace.txt)" "as root: -- iot-trace -d 7 --format text -o - 65534 600"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-only
-# trace_run.bats - how runs of iot-trace begin and end: statuses, signals, outputs that fail, scope, privileges, the text.
+# trace_run.bats - runs of iot-trace from begin to end: statuses, signals, failing outputs, scope, privileges, the text.
 
 load ../lib/helper
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-3.0-only
-# Detection of storage systems: rules, processes, threads, files, real servers, hostile input. No tracing here.
+# detect.bats - detection of storage systems: rules, processes, threads, files, real servers, hostile input. No tracing here.
 
 load ../lib/build
 

@@ -85,7 +85,7 @@ static FILE *table(const char *path)
 	exit(1);
 }
 
-/* The system that a recorded executable is a program of: "PATH=SYSTEM" says so, else its name does. */
+/* The system of a recorded executable: "PATH=SYSTEM" says so, else its name does. */
 static const char *program_of(const struct systems *db, char *exe)
 {
 	char *system = strchr(exe, '=');
@@ -142,9 +142,10 @@ static int processes(char *path)
 				p.parent = &match[i];
 		systems_match(db, &p, &match[n]);
 		snprintf(id[n], sizeof(id[n]), "%s", f[0]);
-		snprintf(got, sizeof(got), "%s %s %s %s", match[n].claim ? match[n].claim->name : or_dash(match[n].system),
-			 or_dash(match[n].claim ? match[n].claim_role : match[n].role), by_names[match[n].by],
-			 sure_names[match[n].sure]);
+		snprintf(got, sizeof(got), "%s %s %s %s",
+			 match[n].claim ? match[n].claim->name : or_dash(match[n].system),
+			 or_dash(match[n].claim ? match[n].claim_role : match[n].role),
+			 by_names[match[n].by], sure_names[match[n].sure]);
 		snprintf(want, sizeof(want), "%s %s %s %s", f[8], f[9], f[10], f[11]);
 		if (columns > 13) {
 			add(got, sizeof(got), or_dash(match[n].instance), match[n].tested ? "run" : "never run");
@@ -160,11 +161,14 @@ static int processes(char *path)
 	return wrong || !n;
 }
 
-static bool match_as(struct systems *db, const char *comm, const char *argv_text, struct sys_match *m)
+static bool match_as(struct systems *db, const char *comm, const char *argv_text,
+		     struct sys_match *m)
 {
 	char args[1024], *at = args;
 	const char *argv[64];
-	struct sys_proc p = { .comm = comm, .exe = comm, .argv = argv, .program = sys_program_named(db, comm) };
+	struct sys_proc p = {
+		.comm = comm, .exe = comm, .argv = argv, .program = sys_program_named(db, comm)
+	};
 
 	snprintf(args, sizeof(args), "%s", argv_text);
 	while (at && p.argc < 64)
@@ -189,13 +193,15 @@ static int threads(char *path)
 			continue;
 		match_as(db, f[0], f[1], &m);
 		role = systems_thread_role(&m, f[2]);
-		use = (struct sys_use){ f[4][0] == 'r' ? SYS_READ : SYS_WRITE, strcmp(f[5], "buffered"), or_null(f[6]), !strcmp(f[5], "mixed") };
+		use = (struct sys_use){ f[4][0] == 'r' ? SYS_READ : SYS_WRITE,
+					strcmp(f[5], "buffered"), or_null(f[6]),
+					!strcmp(f[5], "mixed") };
 		component = systems_thread_component(&m, f[2], &use);
 		n++;
 		if (strcmp(or_dash(role), f[3]) || strcmp(or_dash(component), f[7])) {
 			wrong++;
-			printf("%s %s %s %s: got role %s component %s, want %s %s\n", f[0], f[2], f[4], f[5], or_dash(role),
-			       or_dash(component), f[3], f[7]);
+			printf("%s %s %s %s: got role %s component %s, want %s %s\n", f[0], f[2],
+			       f[4], f[5], or_dash(role), or_dash(component), f[3], f[7]);
 		}
 	}
 	printf("%d threads, %d wrong\n", n, wrong);
@@ -275,8 +281,8 @@ static int files(char *user, int n, char **paths)
 		if (aside(paths[i]))
 			continue;
 		systems_file(db, paths[i], (struct sys_view){ pid, !pid }, role ? &m : NULL, &f);
-		printf("%s\t%s\t%s\t%s\t%s\n", or_dash(f.system), or_dash(f.component), or_dash(f.engine), or_dash(f.root),
-		       file_by_names[f.by]);
+		printf("%s\t%s\t%s\t%s\t%s\n", or_dash(f.system), or_dash(f.component),
+		       or_dash(f.engine), or_dash(f.root), file_by_names[f.by]);
 	}
 	systems_close(db);
 	return 0;
@@ -358,7 +364,8 @@ static int ident(const char *pid)
 	if (err)
 		printf("gone\n");
 	else
-		printf("%s\t%s\t%s\t%s\t%s\t%s\n", m.claim ? m.claim->name : or_dash(m.system), or_dash(m.claim ? m.claim_role : m.role), by_names[m.by], sure_names[m.sure],
+		printf("%s\t%s\t%s\t%s\t%s\t%s\n", m.claim ? m.claim->name : or_dash(m.system),
+		       or_dash(m.claim ? m.claim_role : m.role), by_names[m.by], sure_names[m.sure],
 		       or_dash(m.client_of), m.why);
 	systems_ident_free(&id);
 	systems_close(db);
@@ -375,9 +382,18 @@ static unsigned next(unsigned *seed)
 /* Text made of what patterns, names and paths are made of. */
 static void scribble(unsigned *seed, char *to, size_t size)
 {
-	static const char *const bits[] = { "*", "**", "/", "**/", "[", "]", "{", "}", "{hex:24}", "{uuid}", "{digits}", "{digits:999}", "\\", "a",
-		"-", "!", "pg_wal", ".minio.sys", "tmp", "part.1", "-wal", "-journal", "postgres: ", "ceph-osd", "server", "\x1b[2J", "\xff",
-		"0123456789abcdef", " ", ":", ".", "..", "member/wal/", "base/1/2", " (deleted)", "member", "docker-", ".scope" };
+	static const char *const bits[] = {
+		"*",	       "**",	     "/",	   "**/",
+		"[",	       "]",	     "{",	   "}",
+		"{hex:24}",    "{uuid}",     "{digits}",   "{digits:999}",
+		"\\",	       "a",	     "-",	   "!",
+		"pg_wal",      ".minio.sys", "tmp",	   "part.1",
+		"-wal",	       "-journal",   "postgres: ", "ceph-osd",
+		"server",      "\x1b[2J",    "\xff",	   "0123456789abcdef",
+		" ",	       ":",	     ".",	   "..",
+		"member/wal/", "base/1/2",   " (deleted)", "member",
+		"docker-",     ".scope"
+	};
 	size_t n = next(seed) % size;
 
 	to[0] = '\0';
@@ -394,7 +410,12 @@ static void fuzz_match(struct systems *db, unsigned *seed)
 {
 	char comm[40], exe[300], cgroup[300], args[4][5000], path[5000];
 	const char *argv[] = { args[0], args[1], args[2], args[3] };
-	struct sys_proc p = { .comm = comm, .exe = exe, .cgroup = cgroup, .argv = argv, .argc = next(seed) % 5, .env = args[3] };
+	struct sys_proc p = { .comm = comm,
+			      .exe = exe,
+			      .cgroup = cgroup,
+			      .argv = argv,
+			      .argc = next(seed) % 5,
+			      .env = args[3] };
 	struct sys_match parent, m;
 	struct sys_file f;
 
@@ -413,7 +434,9 @@ static void fuzz_match(struct systems *db, unsigned *seed)
 	systems_file(db, path, (struct sys_view){ 0, true }, &m, &f);
 	systems_learn(db, &m, &f, 0);
 	systems_thread_role(&m, comm);
-	systems_thread_component(&m, comm, &(struct sys_use){ SYS_WRITE, next(seed) % 2, f.component, next(seed) % 2 });
+	systems_thread_component(
+		&m, comm,
+		&(struct sys_use){ SYS_WRITE, next(seed) % 2, f.component, next(seed) % 2 });
 }
 
 /* The built-in rules with a few bytes damaged, given as a file. */

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* faulty-run.c - runs iot-analyze again and again with one fault each (faulty.c), and looks at what it left.
+/* faulty-run.c - runs iot-analyze again and again with one fault each (faulty.c), and looks at what
+ * it left.
  *
  * usage: faulty-run FAULTY.so IOT-ANALYZE A.jsonl B.jsonl FOLDER [all|CALL [FIRST STEP]]
- * B is stored into a new store and into one that holds A; the latter is read by reports. The n-th call of each kind (or of one) goes
- * wrong, for every n (FIRST, and each STEP after it) until none does; without `all` n grows by a quarter (alloc of a store that is
- * written: from 128 on). A report is run once, and a child of it is the one to whom each fault happens. A store that is written is made
- * anew for each, and looked at where no fault before left the same bytes. Whatever happened: no program crashed, the store is sound, A is
- * in it as it was, exit status 0 means that B is there as without a fault, and so does its end; what is incomplete can be given again and
- * is complete then.
- * Prints what was done, and a line for each fault that had another end. Exit status: 1 if there was one.
- */
+ * B is stored into a new store and into one that holds A; the latter is read by reports. The n-th
+ * call of each kind (or of one) goes wrong, for every n (FIRST, and each STEP after it) until none
+ * does; without `all` n grows by a quarter (alloc of a store that is written: from 128 on). A
+ * report is run once, and a child of it is the one to whom each fault happens. A store that is
+ * written is made again for each, and checked unless an earlier fault left the same bytes. Whatever
+ * happened: no program crashed, the store is sound, A is in it as it was, exit status 0 means that
+ * B is there as without a fault, and so does its end; what is incomplete can be given again and is
+ * complete then.
+ * Prints what was done, and a line for each fault that had another end. Exit status: 1 if there was
+ * one. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -136,7 +139,8 @@ static struct seen look(const char *store)
 		return s;
 	}
 	if (sqlite3_open_v2(store, &db, SQLITE_OPEN_READWRITE, NULL) == SQLITE_OK &&
-	    sqlite3_prepare_v2(db, "PRAGMA integrity_check", -1, &st, NULL) == SQLITE_OK && sqlite3_step(st) == SQLITE_ROW)
+	    sqlite3_prepare_v2(db, "PRAGMA integrity_check", -1, &st, NULL) == SQLITE_OK &&
+	    sqlite3_step(st) == SQLITE_ROW)
 		s.sound = !strcmp((const char *)sqlite3_column_text(st, 0), "ok");
 	sqlite3_finalize(st);
 	s.runs = number(db, "SELECT count(*) FROM run");
@@ -148,7 +152,8 @@ static struct seen look(const char *store)
 
 /* ---- runs ---- */
 
-/* Starts iot-analyze with arguments; fault NULL: none. Its output goes to FOLDER/out, what faulty.c says comes from *tell. */
+/* Starts iot-analyze with arguments; fault NULL: none. Its output goes to FOLDER/out, what faulty.c
+ * says comes from *tell. */
 static pid_t start(const char *fault, int limit_s, int *tell, const char *const args[])
 {
 	char out[4096];
@@ -235,7 +240,8 @@ static void remove_store(const char *store)
 static void complain(const char *what, const char *fault, int status, const char *why)
 {
 	bad++;
-	printf("%s, %s: %s (status %d, signal %d)\n", what, fault, why, WEXITSTATUS(status), WTERMSIG(status));
+	printf("%s, %s: %s (status %d, signal %d)\n", what, fault, why, WEXITSTATUS(status),
+	       WTERMSIG(status));
 }
 
 /* A fault may end a program; only a fault that kills may kill it. */
@@ -264,7 +270,7 @@ static uint64_t hash_file(const char *path)
 	return h;
 }
 
-/* What a program left: what is in it, and whether B can be given again. */
+/* Checks the store that a program left: its contents, and whether B can be given again. */
 struct left {
 	uint64_t bytes;         /* the hash of its files */
 	struct seen seen;
@@ -301,7 +307,8 @@ static const struct left *look_once(const char *store, const struct seen *wanted
 	return &left[n - 1];
 }
 
-static void check_store(const struct fault *f, const char *fault, const char *base, const char *store, const struct seen *wanted)
+static void check_store(const struct fault *f, const char *fault, const char *base,
+			const char *store, const struct seen *wanted)
 {
 	const char *what = base ? "append" : "create";
 	const struct left *left;
@@ -320,7 +327,9 @@ static void check_store(const struct fault *f, const char *fault, const char *ba
 	if (base && left->seen.a != wanted->a)
 		complain(what, fault, status, "the run of before is not what it was");
 	if ((good || left->seen.b) && left->seen.b != wanted->b)
-		complain(what, fault, status, good ? "exit status 0, but the run is another" : "it is complete, but the run is another");
+		complain(what, fault, status,
+			 good ? "exit status 0, but the run is another"
+			      : "it is complete, but the run is another");
 	if (!left->again)
 		complain(what, fault, status, "what is incomplete cannot be given again");
 }
@@ -329,7 +338,10 @@ static const char *const *arguments(const char *store, size_t reader)
 {
 	static const char *args[6];
 
-	memcpy(args, (const char *const[]){ "iot-analyze", readers[reader][0], store, readers[reader][1], readers[reader][2], NULL }, sizeof(args));
+	memcpy(args,
+	       (const char *const[]){ "iot-analyze", readers[reader][0], store, readers[reader][1],
+				      readers[reader][2], NULL },
+	       sizeof(args));
 	return args;
 }
 
@@ -338,8 +350,9 @@ static void name_fault(char name[64], const struct fault *f, long n)
 	snprintf(name, 64, "%s %ld %d%s", f->call, n, f->how, f->stays ? "+" : "");
 }
 
-/* What changes no file is run once, and forks at each call that is to go wrong. */
-static void check_reader(const struct fault *f, const char *store, const char *out, size_t reader, uint64_t wanted)
+/* A command that changes no file is run once, and forks at each call that is to go wrong. */
+static void check_reader(const struct fault *f, const char *store, const char *out, size_t reader,
+			 uint64_t wanted)
 {
 	struct fault_end end;
 	char fault[64];
@@ -403,7 +416,9 @@ int main(int argc, char **argv)
 	bool fired;
 
 	if (argc < 6)
-		return fprintf(stderr, "usage: faulty-run FAULTY.so IOT-ANALYZE A.jsonl B.jsonl FOLDER [all|CALL [FIRST STEP]]\n"), 2;
+		return fprintf(stderr,
+			       "usage: faulty-run FAULTY.so IOT-ANALYZE A.jsonl B.jsonl FOLDER [all|CALL [FIRST STEP]]\n"),
+		       2;
 	preload = argv[1], analyze = argv[2], first = argv[3], second = argv[4], folder = argv[5];
 	all = argc > 6;
 	only = all && strcmp(argv[6], "all") ? argv[6] : NULL;
@@ -437,7 +452,7 @@ int main(int argc, char **argv)
 		return fprintf(stderr, "faulty-run: the references are not what they should be\n"), 2;
 	for (size_t i = 0; i < sizeof(faults) / sizeof(*faults); i++)
 		try_fault(&faults[i], &r);
-	printf("%lu faults: %lu times exit status 0, %lu an error, %lu killed; %lu stores that differ; %lu had another end\n", tried - ended,
-	       by_status[0] - ended, by_status[1], by_status[2], states, bad);
+	printf("%lu faults: %lu times exit status 0, %lu an error, %lu killed; %lu stores that differ; %lu had another end\n",
+	       tried - ended, by_status[0] - ended, by_status[1], by_status[2], states, bad);
 	return bad ? 1 : 0;
 }

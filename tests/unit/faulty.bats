@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-only
-# faulty.bats - one call of a program goes wrong, the next time another one: what it leaves is sound, and what it says is so.
-# IOT_FAULTS=all: every n of every call, 336,000 faults in an hour; IOT_FAULTS=CALL (tests/unit/faulty.c): every n of that one,
+# faulty.bats - one call of a program fails, the next time another one: the files that it leaves are sound, and its messages are right.
+# IOT_FAULTS=all: every n of every call, 336,000 faults in an hour; IOT_FAULTS=CALL (faulty.c): every n of that one,
 # IOT_FAULTS="CALL FIRST STEP": FIRST, and each STEP after it.
 # shellcheck shell=bash
 
@@ -55,7 +55,7 @@ teardown() {
 	[ "$n" -gt 4 ] && [ "$ends" -gt 0 ]
 }
 
-# What a command leaves beside its stores when it is killed at each such call, on a file system with O_TMPFILE or without.
+# Files that a command leaves next to its stores when it is killed at each such call, on a file system with O_TMPFILE or without.
 killed_at() { # CALL LEFT COMMAND...
 	local call=$1 left=$2 n=0 status
 

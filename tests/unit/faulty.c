@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
 /* faulty.c - preloaded into a program: one of its calls goes wrong.
  *
- * FAULTY="CALL NUMBER HOW": the NUMBER-th call (from 1) of that kind fails with errno HOW; 0: it does half of what was asked; -1: the
- * process is killed instead of it. A + behind HOW: so do all that follow. When that happened a byte is written to descriptor FAULTY_FD.
- * A * behind that: the process itself goes on, and at the NUMBER-th call and each STEP after it (`*STEP`; 0: NUMBER grows by a quarter) a
- * child of it is the one to whom that happens; what became of it is a struct fault_end in FAULTY_FD. For programs that change no file.
- * alloc is malloc() by anybody but SQLite, which asks for memory ten times as often and is known to go on without it, but where a database
- * of its own is exchanged: batch is malloc() there.
- * tmpfile is open() with O_TMPFILE, link is linkat() and renameat2().
- * To have another call go wrong: a row of `calls`, and its function below.
- */
+ * FAULTY="CALL NUMBER HOW": the NUMBER-th call (from 1) of that kind fails with errno HOW; 0: it
+ * does half of what was asked; -1: the process is killed instead of it. A + behind HOW: so do all
+ * that follow. When that happened a byte is written to descriptor FAULTY_FD. A * behind that: the
+ * process itself goes on, and at the NUMBER-th call and each STEP after it (`*STEP`; 0: NUMBER
+ * grows by a quarter) a child of it is the one to whom that happens; what became of it is a struct
+ * fault_end in FAULTY_FD. For programs that change no file. alloc is malloc() by anybody but
+ * SQLite, which asks for memory ten times as often and is known to go on without it, but where a
+ * database of its own is exchanged: batch is malloc() there. tmpfile is open() with O_TMPFILE, link
+ * is linkat() and renameat2().
+ * To have another call go wrong: a row of `calls`, and its function below. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -28,13 +29,25 @@
 #include "faulty.h"
 
 enum call {
-	CALL_pwrite, CALL_read, CALL_fsync, CALL_ftruncate, CALL_open, CALL_mmap, CALL_unlink, CALL_tmpfile, CALL_link, CALL_lock,
-	CALL_malloc, CALL_alloc, CALL_batch, CALL_MAX
+	CALL_pwrite,
+	CALL_read,
+	CALL_fsync,
+	CALL_ftruncate,
+	CALL_open,
+	CALL_mmap,
+	CALL_unlink,
+	CALL_tmpfile,
+	CALL_link,
+	CALL_lock,
+	CALL_malloc,
+	CALL_alloc,
+	CALL_batch,
+	CALL_MAX
 };
 
-static const char *const calls[] = {
-	"pwrite", "read", "fsync", "ftruncate", "open", "mmap", "unlink", "tmpfile", "link", "lock", "malloc", "alloc", "batch"
-};
+static const char *const calls[] = { "pwrite", "read",	 "fsync",   "ftruncate", "open",
+				     "mmap",   "unlink", "tmpfile", "link",	 "lock",
+				     "malloc", "alloc",	 "batch" };
 
 static struct {
 	enum call call;
@@ -42,7 +55,7 @@ static struct {
 	int how;
 	bool on, stays, told;
 	bool forks, at_it;
-	long n, step;           /* of a process that forks: of this call; to the next child, 0: a quarter */
+	long n, step; /* of a process that forks: of this call; to the next child, 0: a quarter */
 } fault;
 
 static struct { uintptr_t from, to; } sqlite;
@@ -75,7 +88,7 @@ __attribute__((constructor)) static void begin(void)
 	fault.on = call < CALL_MAX;
 }
 
-/* What is in a file, to its end. Its offset stays. */
+/* The contents of a file, to its end. Its offset stays. */
 static uint64_t hash_of(int fd)
 {
 	static char buf[1 << 16];
@@ -95,7 +108,8 @@ static int begin_output(void)
 
 	while (from < size) {
 		char buf[4096];
-		ssize_t n = syscall(SYS_pread64, STDOUT_FILENO, buf, size - from < 4096 ? size - from : 4096, from);
+		ssize_t n = syscall(SYS_pread64, STDOUT_FILENO, buf,
+				    size - from < 4096 ? size - from : 4096, from);
 
 		if (n <= 0 || write(fd, buf, n) != n)
 			abort();
@@ -163,26 +177,44 @@ static int goes_wrong(enum call call)
 	next_(__VA_ARGS__); \
 })
 
-/* What is asked for is halved, but not to nothing. */
+/* Halves the length asked for, but not to nothing. */
 #define MOVES(call, name, fd, buf, n, ...) ({ \
 	int wrong_ = goes_wrong(call); \
 	wrong_ == 1 ? -1 : NEXT(name, fd, buf, wrong_ && (n) > 1 ? (n) / 2 : (n), ##__VA_ARGS__); \
 })
 #define FAILS(call, name, ...) (goes_wrong(call) == 1 ? -1 : NEXT(name, __VA_ARGS__))
 
-ssize_t pwrite(int fd, const void *buf, size_t n, off_t at) { return MOVES(CALL_pwrite, pwrite, fd, buf, n, at); }
-ssize_t pwrite64(int fd, const void *buf, size_t n, off64_t at) { return MOVES(CALL_pwrite, pwrite64, fd, buf, n, at); }
+ssize_t pwrite(int fd, const void *buf, size_t n, off_t at)
+{
+	return MOVES(CALL_pwrite, pwrite, fd, buf, n, at);
+}
+ssize_t pwrite64(int fd, const void *buf, size_t n, off64_t at)
+{
+	return MOVES(CALL_pwrite, pwrite64, fd, buf, n, at);
+}
 ssize_t read(int fd, void *buf, size_t n) { return MOVES(CALL_read, read, fd, buf, n); }
-ssize_t pread(int fd, void *buf, size_t n, off_t at) { return MOVES(CALL_read, pread, fd, buf, n, at); }
-ssize_t pread64(int fd, void *buf, size_t n, off64_t at) { return MOVES(CALL_read, pread64, fd, buf, n, at); }
+ssize_t pread(int fd, void *buf, size_t n, off_t at)
+{
+	return MOVES(CALL_read, pread, fd, buf, n, at);
+}
+ssize_t pread64(int fd, void *buf, size_t n, off64_t at)
+{
+	return MOVES(CALL_read, pread64, fd, buf, n, at);
+}
 int fsync(int fd) { return FAILS(CALL_fsync, fsync, fd); }
 int fdatasync(int fd) { return FAILS(CALL_fsync, fdatasync, fd); }
 int ftruncate(int fd, off_t size) { return FAILS(CALL_ftruncate, ftruncate, fd, size); }
 int ftruncate64(int fd, off64_t size) { return FAILS(CALL_ftruncate, ftruncate64, fd, size); }
 int unlink(const char *path) { return FAILS(CALL_unlink, unlink, path); }
-int unlinkat(int dir, const char *path, int flags) { return FAILS(CALL_unlink, unlinkat, dir, path, flags); }
+int unlinkat(int dir, const char *path, int flags)
+{
+	return FAILS(CALL_unlink, unlinkat, dir, path, flags);
+}
 
-int linkat(int from, const char *path, int to, const char *name, int flags) { return FAILS(CALL_link, linkat, from, path, to, name, flags); }
+int linkat(int from, const char *path, int to, const char *name, int flags)
+{
+	return FAILS(CALL_link, linkat, from, path, to, name, flags);
+}
 
 int renameat2(int from, const char *path, int to, const char *name, unsigned int flags)
 {
@@ -194,19 +226,24 @@ static int mode_of(int flags, va_list args)
 	return flags & (O_CREAT | O_TMPFILE) ? va_arg(args, int) : 0;
 }
 
-#define OPENS(name, flags, ...) ({ \
-	va_list args_; \
-	int mode_; \
-	va_start(args_, flags); \
-	mode_ = mode_of(flags, args_); \
-	va_end(args_); \
-	FAILS((flags & O_TMPFILE) == O_TMPFILE ? CALL_tmpfile : CALL_open, name, __VA_ARGS__, flags, mode_); \
-})
+#define OPENS(name, flags, ...)                                                                    \
+	({                                                                                         \
+		va_list args_;                                                                     \
+		int mode_;                                                                         \
+		va_start(args_, flags);                                                            \
+		mode_ = mode_of(flags, args_);                                                     \
+		va_end(args_);                                                                     \
+		FAILS((flags & O_TMPFILE) == O_TMPFILE ? CALL_tmpfile : CALL_open, name,           \
+		      __VA_ARGS__, flags, mode_);                                                  \
+	})
 
 int open(const char *path, int flags, ...) { return OPENS(open, flags, path); }
 int open64(const char *path, int flags, ...) { return OPENS(open64, flags, path); }
 int openat(int dir, const char *path, int flags, ...) { return OPENS(openat, flags, dir, path); }
-int openat64(int dir, const char *path, int flags, ...) { return OPENS(openat64, flags, dir, path); }
+int openat64(int dir, const char *path, int flags, ...)
+{
+	return OPENS(openat64, flags, dir, path);
+}
 
 /* The names that _FORTIFY_SOURCE gives to calls without a mode. */
 int __open_2(const char *path, int flags) { return open(path, flags); }
@@ -227,12 +264,14 @@ int fcntl64(int fd, int command, ...) { return LOCKS(fcntl64, fd, command); }
 
 void *mmap(void *at, size_t n, int prot, int flags, int fd, off_t from)
 {
-	return fd >= 0 && goes_wrong(CALL_mmap) == 1 ? MAP_FAILED : NEXT(mmap, at, n, prot, flags, fd, from);
+	return fd >= 0 && goes_wrong(CALL_mmap) == 1 ? MAP_FAILED
+						     : NEXT(mmap, at, n, prot, flags, fd, from);
 }
 
 void *mmap64(void *at, size_t n, int prot, int flags, int fd, off64_t from)
 {
-	return fd >= 0 && goes_wrong(CALL_mmap) == 1 ? MAP_FAILED : NEXT(mmap64, at, n, prot, flags, fd, from);
+	return fd >= 0 && goes_wrong(CALL_mmap) == 1 ? MAP_FAILED
+						     : NEXT(mmap64, at, n, prot, flags, fd, from);
 }
 
 /* dlsym() itself allocates. */
@@ -242,9 +281,11 @@ void *__libc_realloc(void *p, size_t n);
 
 static bool in_batch;
 
-int sqlite3_deserialize(void *db, const char *name, unsigned char *image, int64_t size, int64_t room, unsigned int flags)
+int sqlite3_deserialize(void *db, const char *name, unsigned char *image, int64_t size,
+			int64_t room, unsigned int flags)
 {
-	__typeof__(&sqlite3_deserialize) next = (__typeof__(&sqlite3_deserialize))dlsym(RTLD_NEXT, "sqlite3_deserialize");
+	__typeof__(&sqlite3_deserialize) next =
+		(__typeof__(&sqlite3_deserialize))dlsym(RTLD_NEXT, "sqlite3_deserialize");
 	int rc;
 
 	in_batch = true;
@@ -258,7 +299,8 @@ static bool is_refused(const void *caller)
 {
 	bool by_sqlite = (uintptr_t)caller - sqlite.from < sqlite.to - sqlite.from;
 
-	return goes_wrong(CALL_malloc) == 1 || (!by_sqlite && goes_wrong(CALL_alloc) == 1) || (in_batch && goes_wrong(CALL_batch) == 1);
+	return goes_wrong(CALL_malloc) == 1 || (!by_sqlite && goes_wrong(CALL_alloc) == 1) ||
+	       (in_batch && goes_wrong(CALL_batch) == 1);
 }
 #define REFUSED is_refused(__builtin_return_address(0))
 

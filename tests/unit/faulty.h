@@ -9,7 +9,8 @@
 #define FAULT_LIMIT_S 60 /* who takes longer hangs */
 #define FAULT_HASH 0xcbf29ce484222325
 
-/* A child with a fault: at which call, its status as of wait(), and the hash of all that was put out (FAULT_HASH: nothing). */
+/* A child with a fault: at which call, its status as of wait(), and the hash of all that was put
+ * out (FAULT_HASH: nothing). */
 struct fault_end {
 	long n;
 	int status;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* fuzz.c - what strangers write, fed to who reads it: targets for libFuzzer, one program each (`make fuzz`).
+/* fuzz.c - what strangers write, fed to who reads it: targets for libFuzzer, one program each
+ * (`make fuzz`).
  *
- * To add a target: a function here, a row in FUZZ of the Makefile with what it is linked with, a folder of seeds in fixtures/fuzz.
- * An input that crashes is kept there as a seed when the fault is repaired.
- */
+ * To add a target: a function here, a row in FUZZ of the Makefile with what it is linked with, a
+ * folder of seeds in fixtures/fuzz. An input that crashes is kept there as a seed when the fault is
+ * repaired. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -39,7 +40,8 @@ static inline __attribute__((unused)) const char *file_of(const unsigned char *d
 }
 
 #if defined(FUZZ_scan)
-/* What the flat scanner takes, the careful reader takes, and both read the same; what a writer makes of it, the scanner takes. */
+/* The careful reader takes all that the flat scanner takes, and both read the same; the scanner
+ * takes what a writer makes of it. */
 #include "scan.h"
 
 static const struct line *careful(const char *p, const char *end)
@@ -54,7 +56,8 @@ static bool has_long_number(const struct iot_event *e)
 {
 	const u64 least = 10000000000000000000ULL;
 
-	return e->ts_ns >= least || e->dur_ns >= least || e->queue_ns >= least || e->offset >= least || e->size >= least || e->bytes >= least;
+	return e->ts_ns >= least || e->dur_ns >= least || e->queue_ns >= least ||
+	       e->offset >= least || e->size >= least || e->bytes >= least;
 }
 
 static void check_writer(const struct iot_event *e)
@@ -172,14 +175,16 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 }
 
 #elif defined(FUZZ_pattern)
-/* The pattern is the first line, the subject the rest. A subject without anything special, as a pattern, matches itself. */
+/* The pattern is the first line, the subject the rest. A subject without anything special, as a
+ * pattern, matches itself. */
 #include "pattern.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 {
 	const unsigned char *end = memchr(data, '\n', size);
 	size_t n = end ? (size_t)(end - data) : size;
-	char *text = strndup((const char *)data, n), *subject = strndup(end ? (const char *)end + 1 : "", end ? size - n - 1 : 0);
+	char *text = strndup((const char *)data, n),
+	     *subject = strndup(end ? (const char *)end + 1 : "", end ? size - n - 1 : 0);
 
 	MUST(text && subject);
 	for (int path = 0; path < 2; path++) {
@@ -274,7 +279,8 @@ static sqlite3_int64 memory_kept;
 
 static void *piece_new(int size)
 {
-	size_t room = PIECE_HEAD + (((size_t)size + 31) & ~15UL); /* at least 16 bytes behind it stay poisoned */
+	size_t room = PIECE_HEAD +
+		      (((size_t)size + 31) & ~15UL); /* at least 16 bytes behind it stay poisoned */
 	unsigned char *p = arena + arena_used;
 
 	if (size <= 0 || room > ARENA_BYTES - arena_used)
@@ -325,15 +331,17 @@ static void arena_open(void)
 		piece_new, piece_free, piece_grow, piece_size, piece_round, arena_begin, arena_end, NULL
 	};
 
-	arena = mmap(NULL, ARENA_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	arena = mmap(NULL, ARENA_BYTES, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	MUST(arena != MAP_FAILED);
-	MUST(sqlite3_config(SQLITE_CONFIG_MALLOC, &methods) == SQLITE_OK && sqlite3_initialize() == SQLITE_OK);
+	MUST(sqlite3_config(SQLITE_CONFIG_MALLOC, &methods) == SQLITE_OK &&
+	     sqlite3_initialize() == SQLITE_OK);
 	arena_kept = arena_used;
 	memory_kept = sqlite3_memory_used();
 	__asan_poison_memory_region(arena + arena_used, ARENA_BYTES - arena_used);
 }
 
-/* What SQLite gave has been given back. */
+/* All memory of SQLite has been given back. */
 static void arena_reset(void)
 {
 	MUST(sqlite3_memory_used() == memory_kept);
@@ -370,7 +378,9 @@ int __wrap_sqlite3_open_v2(const char *name, sqlite3 **db, int flags, const char
 
 	if (!is_store)
 		return __real_sqlite3_open_v2(name, db, flags, vfs);
-	rc = __real_sqlite3_open_v2(":memory:", db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL);
+	rc = __real_sqlite3_open_v2(
+		":memory:", db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
+		NULL);
 	if (rc == SQLITE_OK && how & SQLITE_DESERIALIZE_FREEONCLOSE) {
 		copy = sqlite3_malloc64(base_size);
 		MUST(copy);
@@ -400,9 +410,13 @@ void __wrap_sqlite3_progress_handler(sqlite3 *db, int steps, int (*look)(void *)
  * nowhere. */
 #include "../../analyzer/report/report.h"
 
-const struct report_file report_files[] = { { "views/empty.sql", "CREATE TEMP VIEW v_run AS SELECT * FROM run;\n"
-	"CREATE TEMP VIEW v_lost AS SELECT * FROM lost;\nCREATE TEMP VIEW v_head AS SELECT 1 AS ord;\n"
-	"CREATE TEMP VIEW v_picture_head AS SELECT 1 AS ord;\n" }, { 0 } };
+const struct report_file report_files[] = {
+	{ "views/empty.sql",
+	  "CREATE TEMP VIEW v_run AS SELECT * FROM run;\n"
+	  "CREATE TEMP VIEW v_lost AS SELECT * FROM lost;\nCREATE TEMP VIEW v_head AS SELECT 1 AS ord;\n"
+	  "CREATE TEMP VIEW v_picture_head AS SELECT 1 AS ord;\n" },
+	{ 0 }
+};
 
 /* The store is one of ours: target `store` is about those that are not. */
 int __wrap_identity_check(struct opener *o, bool *fresh);
@@ -415,13 +429,15 @@ int __wrap_identity_check(struct opener *o, bool *fresh)
 }
 
 /* It is opened and asked once for all inputs that only read; behind any other it is closed, and
- * all memory of SQLite begins anew. */
+ * all memory of SQLite starts afresh. */
 static struct store *opened;
 static bool in_report, changed;
 
-static int judge(void *unused, int action, const char *a, const char *b, const char *db, const char *by)
+static int judge(void *unused, int action, const char *a, const char *b, const char *db,
+		 const char *by)
 {
-	if (action != SQLITE_SELECT && action != SQLITE_READ && action != SQLITE_FUNCTION && action != SQLITE_RECURSIVE)
+	if (action != SQLITE_SELECT && action != SQLITE_READ && action != SQLITE_FUNCTION &&
+	    action != SQLITE_RECURSIVE)
 		changed |= in_report;
 	return SQLITE_OK;
 }
@@ -455,8 +471,11 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 	memcpy(text, data, size);
 	text[size] = '\0';
 	looks = 0;
-	MUST(!sqlite3_exec(store_db, "PRAGMA query_only = OFF; DROP VIEW IF EXISTS v_run; DROP VIEW IF EXISTS v_lost;"
-			   "DROP VIEW IF EXISTS v_head; DROP VIEW IF EXISTS v_picture_head", NULL, NULL, NULL));
+	MUST(!sqlite3_exec(
+		store_db,
+		"PRAGMA query_only = OFF; DROP VIEW IF EXISTS v_run; DROP VIEW IF EXISTS v_lost;"
+		"DROP VIEW IF EXISTS v_head; DROP VIEW IF EXISTS v_picture_head",
+		NULL, NULL, NULL));
 	in_report = true;
 	if (!report_views(opened, NULL, text, NULL) && !store_asked(opened, NULL)) {
 		changed = false;
@@ -482,7 +501,8 @@ static int look(void *rows, int n, char **values, char **names)
 
 static void read_tables(sqlite3 *db)
 {
-	static const char *const tables[] = { "run", "run_end", "process", "file", "device", "agg_total", "event", "ledger", "lost", "truth" };
+	static const char *const tables[] = { "run",	   "run_end", "process", "file", "device",
+					      "agg_total", "event",   "ledger",	 "lost", "truth" };
 
 	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++) {
 		char sql[64];
@@ -496,8 +516,18 @@ static void read_tables(sqlite3 *db)
 
 static void append(const char *path)
 {
-	struct rec_run run = { .schema = IOT_SCHEMA, .uuid = "u", .host = "h", .kernel = "k", .machine = "m", .cpus = 1, .tool = "t", .layers = "syscall",
-			       .tier = "full", .settle = "none", .wall_ns = 1, .boot_ns = 1 };
+	struct rec_run run = { .schema = IOT_SCHEMA,
+			       .uuid = "u",
+			       .host = "h",
+			       .kernel = "k",
+			       .machine = "m",
+			       .cpus = 1,
+			       .tool = "t",
+			       .layers = "syscall",
+			       .tier = "full",
+			       .settle = "none",
+			       .wall_ns = 1,
+			       .boot_ns = 1 };
 	struct rec_end end = { .dur_ns = 1, .horizon = "at_ack" };
 	struct sink *s;
 
@@ -520,7 +550,8 @@ static char *schema_text(sqlite3 *db)
 	sqlite3_stmt *st = NULL;
 	char *text = NULL;
 
-	if (sqlite3_prepare_v2(db, sql, -1, &st, NULL) == SQLITE_OK && sqlite3_step(st) == SQLITE_ROW && sqlite3_column_text(st, 0))
+	if (sqlite3_prepare_v2(db, sql, -1, &st, NULL) == SQLITE_OK &&
+	    sqlite3_step(st) == SQLITE_ROW && sqlite3_column_text(st, 0))
 		text = strdup((const char *)sqlite3_column_text(st, 0));
 	sqlite3_finalize(st);
 	return text;

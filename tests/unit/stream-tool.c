@@ -136,7 +136,8 @@ static int open_file(const char *path)
 
 int main(int argc, char **argv)
 {
-	const char *verb = argc > 1 ? argv[1] : "", *arg = argc > 2 ? argv[2] : NULL, *name = argc > 3 ? argv[3] : "stdin";
+	const char *verb = argc > 1 ? argv[1] : "", *arg = argc > 2 ? argv[2] : NULL,
+		   *name = argc > 3 ? argv[3] : "stdin";
 	int err = -1;
 
 	if (!strcmp(verb, "ingest") && arg)
@@ -162,6 +163,8 @@ int main(int argc, char **argv)
 	else if (!strcmp(verb, "late") && arg)
 		err = by_way_of(&(struct sink){ "late", told_record, late_events, late_commit, NULL }, arg);
 	else
-		return fprintf(stderr, "usage: stream-tool ingest|careful|copy|careful-copy|scan|check|ledger|open|slow|late ...\n"), 2;
+		return fprintf(stderr,
+			       "usage: stream-tool ingest|careful|copy|careful-copy|scan|check|ledger|open|slow|late ...\n"),
+		       2;
 	return err < 0 ? 1 : err ? 3 : 0;
 }

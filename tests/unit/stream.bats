@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-only
-# stream.bats - JSON Lines, the store and what both do with bad input. The dirty ledger is in stream_ledger.bats.
+# stream.bats - JSON Lines and the store, both with bad input too. The dirty ledger is in stream_ledger.bats.
 # shellcheck shell=bash
 
 load ../lib/stream

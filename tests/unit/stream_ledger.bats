@@ -214,7 +214,7 @@ $(agg_line 0 1 | sed "s/\"write\",\"owner\":3/\"dirty\",\"owner\":0${1:+,\"dev\"
 
 @test "the order is that in which operations began, also when one ends 200000 later" {
 	python3 - >e <<-'PY'
-		# The write began first and is told last: in the order of the lines its bio would be unexpected.
+		# The write began first and is reported last: in the order of the lines its bio would be unexpected.
 		print('{"t":"event","ts_ns":2,"offset":0,"bytes":4096,"owner":3,"file":1,"kind":"fs_write","cause":"data"}')
 		for i in range(200000):
 		    print('{"t":"event","ts_ns":%d,"offset":0,"bytes":1,"owner":4,"file":2,"kind":"write","sub":"regular"}' % (10 + i))
@@ -354,7 +354,7 @@ event() { ev "$1" "$2" "$3" 3 "${5:-1}" | sed "s/}\$/${4:+,\"component\":\"$4\"}
 	same late "$(parts)" "flush|3|4096|4096|0 shared|3|0|0|4096 wal|3|4096|4096|0 "
 }
 
-# What went to devices of each file and owner, and what of it for the first time.
+# Device bytes of each file and owner, and how many of them went there for the first time.
 covered() { sqlite3 x.sqlite "SELECT file, owner, written + submitted, ifnull(covered, 'not known') FROM ledger ORDER BY 1, 2" | tr '\n' ' '; }
 
 @test "a file's device bytes count once, whoever wrote them: 11 pages to two owners" {

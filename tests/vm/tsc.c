@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* tsc.c - prints the frequency in kHz of this processor's time stamp counter, by which a guest keeps time. The guest would
- * measure it while it boots, and be wrong by a factor where the emulator has to wait for a processor meanwhile.
- * Exit status: 1 where the processor has none.
- */
+/* tsc.c - prints the frequency in kHz of this processor's time stamp counter, by which a guest
+ * keeps time. The guest would measure it while it boots, and be wrong by a factor where the
+ * emulator has to wait for a processor meanwhile. Exit status: 1 where the processor has none. */
 #include <stdint.h>
 #include <stdio.h>
 #include <time.h>
@@ -21,7 +20,8 @@ static int64_t now_ns(void)
 	return t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* Both clocks at one time: of many readings the one that took least, in which nothing came between. */
+/* Both clocks at one time: of many readings the one that took least, in which nothing came between.
+ */
 static struct moment moment(void)
 {
 	struct moment best = { 0, 0 };
