@@ -303,7 +303,7 @@ perform() {
 	kv "${CLIENT[0]}" "$1" "$2" "$COUNT" "$SIZE" "$CLIENTS" "${CLIENT[@]:1}"
 }
 
-# What a profile reads or overwrites is written beforehand, once, outside the measurement.
+# Objects that a profile reads or overwrites are written beforehand, once, outside the measurement.
 cmd_prepare() {
 	up_or_die
 	find_profile "$@"
@@ -340,7 +340,8 @@ load_once() {
 	esac
 }
 
-# What a load reports that needed a start, and the server did not.
+# The report of a load that needed a start, and the server did not start.
+# shellcheck disable=SC1003 # tr's own backslash
 no_server() { printf '{"errors":1,"error":"%s"}\n' "$( (dead_server || echo "$SYSTEM does not answer") | tr -cd '[:print:]' | tr '"\\' "'/")"; }
 
 # Always new keys, unless they were given a name to be found by.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-only
-# analyze.bash: stores with known answers, and short ways to ask for one number.
+# analyze.bash - stores with known answers, and short ways to ask for one number.
 
 bats_require_minimum_version 1.5.0
 # shellcheck source=tests/lib/build.bash
@@ -20,7 +20,7 @@ make_store() {
 
 # For setup(): in a folder of the test's own, with a copy of the base store as $S.
 run_store() {
-	cd "$BATS_TEST_TMPDIR"
+	cd "$BATS_TEST_TMPDIR" || return 1
 	S=run.sqlite
 	store_with "$S"
 }
@@ -37,11 +37,11 @@ store_with() {
 	[ -z "${2:-}" ] || sqlite3 "$1" "$2"
 }
 
-# What every file begins with that has nothing else to say: each test is in its folder, beside a copy of that store.
+# The setup of most files: each test runs in a folder of its own, with a copy of that store.
 setup_file() { make_base; }
 
 setup() {
-	cd "$BATS_TEST_TMPDIR"
+	cd "$BATS_TEST_TMPDIR" || return 1
 	S=run.sqlite
 	store_with "$S"
 }

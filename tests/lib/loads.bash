@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-only
 # shellcheck shell=bash disable=SC2154
-# loads.bash - what the tests of the storage workloads share: an instance a test file, ledgers, known ratios.
+# loads.bash - shared by the tests of storage workloads: an instance a test file, ledgers, known ratios.
 
 load ../lib/helper
 
@@ -49,7 +49,7 @@ last_horizon() { sqlite3 :memory: "SELECT COALESCE(json_extract(readfile('$ledge
 devices_moved() {
 	local dev
 
-	for dev in $(awk '$1 == "loop" { print $3 }' "$IOT_WORK/undo"); do
+	awk '$1 == "loop" { print $3 }' "$IOT_WORK/undo" | while read -r dev; do
 		dev_bytes "$dev"
 	done | awk '{ read += $1; wrote += $2 } END { printf "%.0f %.0f\n", read, wrote }'
 }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-only
 # stacks.bash - loop devices, volumes of device-mapper on them, and file systems on those, for the tests that need several.
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2119,SC2120,SC2154 # arguments that tests give, variables of helper.bash
 
 export DM_DISABLE_UDEV=1
 images=() leaves=() volumes=() arrays=() leaf='' leaf_no='' volume='' volume_no=''
@@ -93,6 +93,7 @@ nest() { # TYPE...
 		if [ $n -gt 0 ]; then
 			size=$((size - 400))
 			truncate -s ${size}M "$at/image"
+			# shellcheck disable=SC2086 # words
 			top=$(losetup --find --show $nest_options "$at/image")
 			upper[${#mounts[@]}]=$top
 		fi

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-only
-# style.bats - the rules of the house that a machine can check: who includes whom, licences, lengths, scripts.
+# style.bats - the rules of the house that a machine can check: includes, licences, lengths, comments, names, commits, scripts, spelling.
 
 load ../lib/helper
 
@@ -110,7 +110,7 @@ includes() { # FILES_REGEX: "file header" lines
 	done
 }
 
-# What another compiler may undo (bpf/core/index.h).
+# Another compiler may undo a bare mask (bpf/core/index.h).
 @test "indexes of the kernel side are bounded by INDEX(), signs by is_negative()" {
 	empty "masks and shifts" "$(grep -nE '\[[^]]*& \(?[A-Za-z0-9_ *]+ ?-? ?1?\)?\]|>> 63|asm volatile\("%' $(sources '^bpf/.*\.[ch]$') | grep -v '^bpf/\(core/index\|hist\)\.h:' || :)"
 }
@@ -125,14 +125,64 @@ includes() { # FILES_REGEX: "file header" lines
 	empty "long lines" "$(sources '\.[ch]$' | xargs -r awk 'length($0) > 160 { print FILENAME ":" FNR }')"
 }
 
+# Of a folder of the tree: how many lines break each rule, in the order of limits.txt.
+broken_in() { # FOLDER
+	local openers='(What|Whose|Which|How|Where|Likewise|The same|Who)\>' dash='--'
+
+	sources "^$1/" | grep -vE 'fixtures/|\.(svg|md)$' | xargs -r grep -hE "(^|[[:blank:]])(/\*+|//|#|$dash) +$openers" | wc -l
+	sources "^$1/.*\.[ch]$" | xargs -r awk 'length($0) > (/^\t+\{ / ? 120 : 100)' | wc -l
+	sources "^$1/.*\.(def|sql)$" | grep -v fixtures/ | xargs -r awk 'length($0) > 120' | wc -l
+}
+
+@test "no folder has more riddles and long lines than its limits allow" {
+	mapfile -t folders < <(printf '%s\n' "${files[@]}" | grep / | cut -d/ -f1 | sort -u)
+	for folder in "${folders[@]}"; do
+		mapfile -t got < <(broken_in "$folder")
+		read -ra limit < <(awk -v f="$folder" '$1 == f { print $2, $3, $4; found = 1 } END { if (!found) print 0, 0, 0 }' tests/tools/limits.txt)
+		rules=("comments that begin with What, Whose, Which, How, Where, Likewise, The same, Who" "C lines over 100 columns" "lines of tables and SQL over 120 columns")
+		for i in 0 1 2; do
+			[ "${got[i]}" -le "${limit[i]}" ] || fail "$folder: ${got[i]} ${rules[i]}, and its limit in tests/tools/limits.txt is ${limit[i]}"
+		done
+	done
+}
+
+@test "names of tests have at most 80 characters, and no two tests have one name" {
+	sources '\.bats$' | xargs sed -nE 's/^@test "(.*)" \{.*/\1/p' | sed 's/" {.*//; s/\\//g' >"$BATS_TEST_TMPDIR/names"
+	[ "$(wc -l <"$BATS_TEST_TMPDIR/names")" -gt 1000 ]
+	empty "too long" "$(LC_ALL=C.UTF-8 grep -E '^.{81,}' "$BATS_TEST_TMPDIR/names" || :)"
+	empty "given twice" "$(sort "$BATS_TEST_TMPDIR/names" | uniq -d)"
+}
+
+# The rule holds for all that came after this commit.
+@test "commits have a subject of at most 72 characters, area: imperative, and a body" {
+	local since=9591656
+
+	git rev-parse --git-dir >/dev/null 2>&1 || skip "git's data are missing: not a clone"
+	git merge-base --is-ancestor "$since" HEAD 2>/dev/null || skip "the history is missing: a clone without $since"
+	empty "too long" "$(git log --no-merges --format=%s "$since..HEAD" | grep -E '^.{73,}' || :)"
+	empty "no area" "$(git log --no-merges --format=%s "$since..HEAD" | grep -vE '^[A-Za-z0-9_./, -]+: [^ ]' || :)"
+	empty "ends with a full stop" "$(git log --no-merges --format=%s "$since..HEAD" | grep '\.$' || :)"
+	# 1889613 came before this test
+	empty "no body" "$(git log -z --no-merges --abbrev=7 --format='%h%x09%b' "$since..HEAD" | grep -zP '^[0-9a-f]+\t\s*$' | tr '\0' '\n' | grep -v '^1889613' || :)"
+}
+
 @test "lines of views have at most 120 columns" {
 	empty "long lines" "$(sources '^reports/views/' | xargs -r awk 'length($0) > 120 { print FILENAME ":" FNR }')"
 }
 
 @test "shell scripts pass shellcheck" {
 	need shellcheck shellcheck
-	mapfile -t scripts < <(printf '%s\0' "${files[@]}" | xargs -0 grep -lIE '^#!/bin/(ba)?sh' | grep -v '\.bats$'; echo tests/lib/helper.bash)
+	mapfile -t scripts < <(printf '%s\0' "${files[@]}" | xargs -0 grep -lIE '^#!/bin/(ba)?sh' | grep -v '\.bats$'; sources '\.bash$')
 	shellcheck "${scripts[@]}"
+}
+
+# Prose alone: code has names that no dictionary has. To allow a word: a line of tests/tools/words.txt.
+@test "prose is spelled right" {
+	need codespell codespell
+	mapfile -t prose < <(sources '\.(md|[1-8]|[chs]|def|sql|bats|bash|sh|py|txt|json)$|^(tests/(run|tools|vm)|packaging|workloads/iot$)' |
+		grep -vE 'fixtures/|^LICENSE|packaging/.*\.c$')
+	codespell --ignore-words tests/tools/words.txt --quiet-level 2 "${prose[@]}" >"$BATS_TEST_TMPDIR/misspelled" ||
+		fail "$(cat "$BATS_TEST_TMPDIR/misspelled")"
 }
 
 @test "a workload's calls that a device, a mount or a server may hold have a time limit" {
