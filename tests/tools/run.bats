@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-only
-# run.bats - the runner of the tests: it ends, it counts, and it tells what a test left behind.
+# run.bats - the runner of the tests: it ends, counts, and reports what a test left behind.
 
 load ../lib/helper
 
@@ -40,7 +40,7 @@ copied() {
 
 @test "the folder of a test file says its lane, and every folder that has one is there" {
 	copied
-	sed -n 's/^declare -A lane_of=(\(.*\))$/\1/p' "$root/tests/run" | grep -oE '[a-z]+\]=(beside|machines)' | tr -d ']' > named
+	sed -n 's/^declare -A lane_of=(\(.*\))$/\1/p' "$root/tests/run" | grep -oE '[a-z]+\]=(compute|machines)' | tr -d ']' > named
 	[ "$(wc -l < named)" -ge 4 ]
 	empty "twice" "$(cut -d= -f1 named | sort | uniq -d)"
 	while IFS== read -r folder lane; do
@@ -75,7 +75,7 @@ copied() {
 	same "last lines" "$(tail -n 2 out.log | paste -sd '/')" "1..5/4 passed, 0 failed, 1 skipped"
 	same "numbers" "$(sed -nE 's/^(not )?ok ([0-9]+).*/\2/p' out.log | paste -sd ' ')" "1 2 3 4 5"
 	same "lanes" "$(sed -nE 's/^# lane ([a-z]+): [0-9]+ s: (.*)$/\1 \2/p' out.log | sort | sed 's/ [0-9]*$//' | paste -sd ';')" \
-		"beside unit/growth;first first;machines machine/vm"
+		"compute unit/growth;first first;machines machine/vm"
 	grep -q '^ok 3 c  of  two in ' out.log
 	grep -q '^ok 5 h in ' out.log
 	printf '@test "e" { false; }\n@test "f" { sleep 1019 >/dev/null 2>&1 3>&- & }\n@test "g" { kill -KILL $PPID; }\n' > unit/growth.bats
