@@ -43,14 +43,21 @@ LDFLAGS_ALL = -pie -Wl,-z,relro,-z,now $(LDFLAGS)
 # Who may include whom: what is not named here is not found. Beside these, everybody has his own folder.
 inc_base :=
 inc_stream := -Ibase -Ibpf
-inc_tracer := -Ibase -Ibpf -Istream
-inc_tracer/systems := -Ibase -Istream
+# The rooms of the tracer, from the lowest: each includes what its row names, so that none includes one above it.
+inc_tracer/platform := -Ibase -Ibpf -Istream
+inc_tracer/probe := -Ibase -Ibpf -Itracer/platform
+inc_tracer/process/systems := -Ibase -Istream
+inc_tracer/process := $(inc_tracer/platform) -Itracer/platform -Itracer/probe
+inc_tracer/options := $(inc_tracer/process) -Itracer/process
+inc_tracer/output := $(inc_tracer/options) -Itracer/options
+inc_tracer/run := $(inc_tracer/output) -Itracer/output
+inc_tracer := $(inc_tracer/run) -Itracer/run
 inc_analyzer/print := -Ibase -Ianalyzer
 inc_analyzer/sql := $(inc_analyzer/print) -Istream -Ianalyzer/print
 inc_analyzer/report := $(inc_analyzer/sql) -Ianalyzer/sql
 inc_analyzer/chart := $(inc_analyzer/report) -Ianalyzer/report
 inc_analyzer/command := $(inc_analyzer/chart) -Ianalyzer/chart
-inc_tests := -Ibase -Ibpf -Istream -Itracer -Iworkloads
+inc_tests := $(inc_tracer) -Iworkloads
 inc_tests/model := -Iworkloads
 # The rooms of bpf/, each with those whose headers it may include: what all programs stand on, what the running thread is at, pages and their
 # owners, what file systems say of theirs, bytes that go dirty, calls, bios and requests, one file system each; then what is compiled.
@@ -83,13 +90,13 @@ bpf_obj := $(bpf_name:%.c=$(B)/bpf/%.o) $(patsubst %.bpf.c,$(B)/bpf/%.no_cast.bp
 vpath %.bpf.c $(sort $(dir $(bpf_src)))
 base_obj := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard base/*.c)))
 stream_obj := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard stream/*.c)))
-systems_src := $(sort $(wildcard tracer/systems/*.c))
-tracer_obj := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard tracer/*.c)) $(systems_src))
+systems_src := $(sort $(wildcard tracer/process/systems/*.c))
+tracer_obj := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard tracer/*.c tracer/*/*.c)) $(systems_src))
 io_obj := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard workloads/*.c)))
 random_obj := $(patsubst %.c,$(B)/%.o,tests/model/random-worker.c $(wildcard tests/model/random_*.c) workloads/uring.c)
 analyzer_obj := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard analyzer/*/*.c))) $(B)/reports.o
 # What runs once an event, a row or a cell.
-hot := $(base_obj) $(stream_obj) $(addprefix $(B)/tracer/,cells.o filesums.o run_ring.o text.o text_names.o)
+hot := $(base_obj) $(stream_obj) $(addprefix $(B)/tracer/,run/cells.o run/filesums.o run/run_ring.o output/text.o output/text_names.o)
 $(hot): OPT := -O2
 reports := $(sort $(wildcard reports/*.sql reports/*.gp reports/views/*.sql))
 
@@ -151,8 +158,8 @@ $(B)/bpf/made_by: $(bpf_obj)
 	$(Q)$(CLANG) --version | sed -n '1s/.*\(clang\) version \([^ ]*\).*/\1 \2, for $(target)/p' >$@
 endif
 
-$(B)/tracer/probe_version.o: $(B)/bpf/made_by
-$(B)/tracer/probe_version.o: CFLAGS_ALL += -Wa,-I$(B)/bpf
+$(B)/tracer/probe/probe_version.o: $(B)/bpf/made_by
+$(B)/tracer/probe/probe_version.o: CFLAGS_ALL += -Wa,-I$(B)/bpf
 
 # What any tracer of system calls costs, for the bench.
 $(B)/floor.bpf.o: tests/tools/floor.bpf.c Makefile | $(B)/.tools
@@ -163,7 +170,7 @@ $(B)/floor: tests/tools/floor.c $(B)/floor.bpf.o
 	$(Q)$(CC) $(CFLAGS_ALL) $< -o $@ -lbpf
 
 # The rules are carried inside the tracer.
-$(B)/tracer/systems/load.o: tracer/systems/systems.json
+$(B)/tracer/process/systems/load.o: tracer/process/systems/systems.json
 
 # Test programs that need no kernel side.
 base_src := $(wildcard base/*.c)
@@ -172,7 +179,7 @@ $(B)/tests/detect: tests/unit/detect.c $(detect_src:%.c=$(B)/%.o)
 	$(call say,CC,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS_ALL) $(inc_tests) $^ -o $@ -lcjson
-$(B)/tests/detect-asan: tests/unit/detect.c $(detect_src) $(wildcard tracer/*.h tracer/systems/*.h stream/*.h stream/*.def base/*.h) tracer/systems/systems.json
+$(B)/tests/detect-asan: tests/unit/detect.c $(detect_src) $(wildcard tracer/*/*.h tracer/process/systems/*.h stream/*.h stream/*.def base/*.h) tracer/process/systems/systems.json
 	$(call say,CC,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS_ALL) $(inc_tests) -U_FORTIFY_SOURCE -O1 -fsanitize=address,undefined -fno-sanitize-recover=all $(filter %.c,$^) -o $@ -lcjson
@@ -181,22 +188,22 @@ $(B)/stats: tests/analyze/stats.c $(B)/analyzer/command/stats.o $(B)/base/clean.
 	$(call say,CC,$@)
 	$(Q)$(CC) $(CFLAGS_ALL) $(inc_tests) $^ -o $@ -lm
 
-$(B)/packs: tests/trace/packs.c $(B)/tracer/packs.o $(base_src:%.c=$(B)/%.o)
+$(B)/packs: tests/trace/packs.c $(B)/tracer/probe/packs.o $(base_src:%.c=$(B)/%.o)
 	$(call say,CC,$@)
 	$(Q)$(CC) $(CFLAGS_ALL) $(inc_tests) $^ -o $@ -lpthread
 
 # The objects are carried inside the tracer: the assembler looks for them there.
-$(B)/tracer/probe_rows.o: $(bpf_obj)
-$(B)/tracer/probe_rows.o: CFLAGS_ALL += -Wa,-I$(B)/bpf
+$(B)/tracer/probe/probe_rows.o: $(bpf_obj)
+$(B)/tracer/probe/probe_rows.o: CFLAGS_ALL += -Wa,-I$(B)/bpf
 
 # iot-trace with the kernel side of another compiler: make build/clang-19/iot-trace
 compilers := $(B)/clang-%/iot-trace
 $(compilers): $(B)/iot-trace $(bpf_src)
 	$(Q)$(MAKE) --no-print-directory CLANG=clang-$* B=$(B)/clang-$* kernel-side
 	$(call say,LD,$@)
-	$(Q)mkdir -p $(B)/clang-$*/tracer
-	$(Q)$(CC) $(CFLAGS_ALL) $(call includes,tracer/) -Wa,-I$(B)/clang-$*/bpf -c tracer/probe_rows.c -o $(B)/clang-$*/tracer/probe_rows.o
-	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS) $(patsubst %/tracer/probe_rows.o,%/clang-$*/tracer/probe_rows.o,$(tracer_obj)) $(stream_obj) $(base_obj) \
+	$(Q)mkdir -p $(B)/clang-$*/tracer/probe
+	$(Q)$(CC) $(CFLAGS_ALL) $(call includes,tracer/probe/) -Wa,-I$(B)/clang-$*/bpf -c tracer/probe/probe_rows.c -o $(B)/clang-$*/tracer/probe/probe_rows.o
+	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS) $(patsubst %/tracer/probe/probe_rows.o,%/clang-$*/tracer/probe/probe_rows.o,$(tracer_obj)) $(stream_obj) $(base_obj) \
 		-o $@ -lbpf -lelf -lcjson -lsqlite3
 kernel-side: $(bpf_obj)
 
@@ -206,11 +213,11 @@ $(B)/%.o: %.c Makefile | $(B)/.tools
 	$(Q)$(CC) $(CFLAGS_ALL) $(call includes,$*) -MMD -MP -c $< -o $@ || $(no_room)
 
 # Reports, and the systems whose aliases it takes, are carried inside the analyzer: each file as one string. The folder itself is a prerequisite so that a removed file counts.
-$(B)/reports.c: $(reports) tracer/systems/systems.json reports reports/views Makefile
+$(B)/reports.c: $(reports) tracer/process/systems/systems.json reports reports/views Makefile
 	$(call say,GEN,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q){ echo '#include "../analyzer/report/report.h"'; echo 'const struct report_file report_files[] = {'; \
-	for f in $(reports) tracer/systems/systems.json; do n=$${f#reports/}; echo "{ \"$${n#tracer/systems/}\","; sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/.*/"&\\n"/' "$$f"; echo '},'; done; \
+	for f in $(reports) tracer/process/systems/systems.json; do n=$${f#reports/}; echo "{ \"$${n#tracer/systems/}\","; sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/.*/"&\\n"/' "$$f"; echo '},'; done; \
 	echo '{ 0 } };'; } > $@
 
 $(B)/reports.o: $(B)/reports.c analyzer/report/report.h | $(B)/.tools
@@ -280,7 +287,7 @@ $(B)/fuzz/%.o: %.c Makefile | $(B)/.tools
 	$(call say,FUZZ,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CLANG) $(CFLAGS_ALL) $(call includes,$*) $(FUZZFLAGS) -MMD -MP -c $< -o $@
-$(B)/fuzz/tracer/systems/load.o: tracer/systems/systems.json
+$(B)/fuzz/tracer/process/systems/load.o: tracer/process/systems/systems.json
 .SECONDEXPANSION:
 $(fuzz_bin): $(B)/fuzz/%: tests/unit/fuzz.c $$(call fuzz_objects,$$*)
 	$(call say,FUZZ,$@)

@@ -86,7 +86,7 @@ uint64_t ask_given_up(void);
 /* Is called for each of them. */
 extern void (*ask_on_given_up)(uint32_t pid, const char *path);
 
-/* --- for who makes the helpers (tracer/helpers.c) --- */
+/* --- for who makes the helpers (tracer/platform/helpers.c) --- */
 
 /* An order, sent through `control` to whoever makes and ends helpers. */
 struct ask_order {

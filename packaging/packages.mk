@@ -35,7 +35,7 @@ installed = $(call to,755:$(PREFIX)/sbin,$(B)/iot-trace) \
 	$(call to,755:$(PREFIX)/bin,$(B)/iot-analyze $(B)/iot-io working_trace.sh workloads/iot) \
 	$(call to,755:$(LIBEXECDIR)/iot,$(user_programs)) \
 	$(call to,644:$(LIBEXECDIR)/iot,$(filter-out $(user_programs),$(user_scripts))) \
-	$(call to,644:$(PREFIX)/share/iot,tracer/systems/systems.json) \
+	$(call to,644:$(PREFIX)/share/iot,tracer/process/systems/systems.json) \
 	$(call to,644:$(MANDIR)/man1,workloads/iot.1 analyzer/command/iot-analyze.1) \
 	$(call to,644:$(MANDIR)/man5,tracer/iot-systems.5) \
 	$(call to,644:$(MANDIR)/man7,analyzer/command/iot-cookbook.7 $(B)/iot-glossary.7) \

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-only
 /* syscall.bpf.c - system calls on files: bytes returned, offset, duration. One program walks a
- * table of calls (tracer/probe_rows.c) when they return: the arguments are still in the saved
+ * table of calls (tracer/probe/probe_rows.c) when they return: the arguments are still in the saved
  * registers, and the result is known. The arguments alone claim nothing: a call may fail, be short,
  * append elsewhere, or come from a process that may not write. The program at the entry is only a
  * clock.

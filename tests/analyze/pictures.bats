@@ -95,7 +95,7 @@ draw() {
 @test "every component and every system has a row of the palette, and no word two" {
 	[ -z "$(sed -n 's/^PAINT(\("[^"]*"\).*/\1/p' "$ROOT/analyzer/chart/palette.def" | sort | uniq -d)" ]
 	for word in $(sed -n 's/^COMPONENT([A-Z]*, *"\([a-z]*\)".*/\1/p' "$ROOT/stream/components.def") \
-		$(python3 -c 'import json, sys; print(*(s["name"] for s in json.load(open(sys.argv[1]))["systems"]))' "$ROOT/tracer/systems/systems.json"); do
+		$(python3 -c 'import json, sys; print(*(s["name"] for s in json.load(open(sys.argv[1]))["systems"]))' "$ROOT/tracer/process/systems/systems.json"); do
 		grep -q "^PAINT(\"$word\"," "$ROOT/analyzer/chart/palette.def"
 	done
 }

@@ -36,7 +36,7 @@ files_below() { find "$1" ! -type d -printf '%P\n' | sort; }
 		bash -n "$INSTALLED/usr/share/bash-completion/completions/$name"
 		same "$name" "$(head -n 1 "$INSTALLED/usr/share/zsh/site-functions/_$name")" "#compdef $name"
 	done
-	same "the rules" "$(sha256sum <"$INSTALLED/usr/share/iot/systems.json")" "$(sha256sum <"$root/tracer/systems/systems.json")"
+	same "the rules" "$(sha256sum <"$INSTALLED/usr/share/iot/systems.json")" "$(sha256sum <"$root/tracer/process/systems/systems.json")"
 }
 
 completed() { # SHELL LINE WANTED
@@ -60,7 +60,7 @@ completed() { # SHELL LINE WANTED
 }
 
 @test "completion of iot-trace has every option of the table, and no other shell" {
-	mapfile -t names < <(sed -nE "s/^\t\{ ('.'|0), \"([a-z-]+)\".*/\2/p" "$root/tracer/options.c")
+	mapfile -t names < <(sed -nE "s/^\t\{ ('.'|0), \"([a-z-]+)\".*/\2/p" "$root/tracer/options/options.c")
 	for shell in bash zsh; do
 		"$trace" --completion $shell >script
 		for name in "${names[@]}"; do grep -qE -- "--$name\b" script || fail "$shell: --$name is missing"; done

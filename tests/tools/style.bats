@@ -32,7 +32,7 @@ includes() { # FILES_REGEX: "file header" lines
 }
 
 @test "libbpf is included by the tracer's probe files and the bench's yardstick only" {
-	empty "libbpf elsewhere" "$(includes '\.[ch]$' | grep -E '<bpf/(libbpf|bpf|btf)\.h>' | grep -vE '^(tracer/probe[a-z_]*|tests/tools/floor)\.[ch] ' || :)"
+	empty "libbpf elsewhere" "$(includes '\.[ch]$' | grep -E '<bpf/(libbpf|bpf|btf)\.h>' | grep -vE '^(tracer/probe/[a-z_]+|tests/tools/floor)\.[ch] ' || :)"
 }
 
 @test "sqlite3.h is included by the store's writer and the query runner only" {
@@ -68,7 +68,7 @@ includes() { # FILES_REGEX: "file header" lines
 	local -A at=()
 	local f from name to
 
-	for f in $(sources '^(base|bpf|stream|analyzer)/.*\.[ch]$'); do at[${f##*/}]=$f; done
+	for f in $(sources '^(base|bpf|stream|tracer|analyzer)/.*\.[ch]$'); do at[${f##*/}]=$f; done
 	includes '^(base|bpf|stream|tracer|analyzer)/.*\.[ch]$' | grep -v '<' | tr -d '"' | while read -r from name; do
 		to=${from%/*}/$name
 		if [ "$name" != "${name##*/}" ]; then to=$(realpath -m --relative-to=. "$to"); fi

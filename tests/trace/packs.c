@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include "../../tracer/packs.h"
+#include "packs.h"
 
 #define SLOTS 16
 

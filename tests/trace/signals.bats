@@ -213,8 +213,8 @@ behind_signal() { # CALLS [all]
 
 @test "an intruder in the tracer or a helper writes no file of root, into no process" {
 	need cc gcc
-	cc -D_GNU_SOURCE -I"$root/base" -I"$root/bpf" -I"$root/stream" -I"$root/tracer" -o sandbox "$root/tests/trace/sandbox.c" \
-		"$root"/tracer/{sandbox,privilege,tracer}.c "$root"/base/*.c -pthread
+	cc -D_GNU_SOURCE -I"$root/base" -I"$root/bpf" -I"$root/stream" -I"$root/tracer/platform" -o sandbox "$root/tests/trace/sandbox.c" \
+		"$root"/tracer/platform/{sandbox,privilege,tracer}.c "$root"/base/*.c -pthread
 	mkdir -m 755 folder
 	echo precious >folder/file
 	sleep 60 3>&- &

@@ -26,7 +26,7 @@ refuses() { # STATUS TEXT ARGS...
 
 @test "--help lists each option of the table exactly once, and each is taken" {
 	"$trace" --help > help.txt
-	mapfile -t names < <(sed -nE "s/^\t\{ ('.'|0), \"([a-z-]+)\".*/\2/p" "$root/tracer/options.c")
+	mapfile -t names < <(sed -nE "s/^\t\{ ('.'|0), \"([a-z-]+)\".*/\2/p" "$root/tracer/options/options.c")
 	[ "${#names[@]}" -ge 18 ]
 	for name in "${names[@]}"; do
 		same "--$name in the help" "$(grep -cE -- "--$name([ =[]|\$)" help.txt)" 1

@@ -126,7 +126,7 @@ ident() { "$detect" ident "$1" | cut -f1-4; }
 
 @test "every rule that the manual describes is a key, and every key is in the manual" {
 	local key
-	for key in $(grep -oE '(OPT|REQ)\([a-z_]+, KEY_[A-Z]+, [a-z]+\)|NOT\([a-z_]+, [a-z]+,|LIST\([a-z]+,' tracer/systems/keys.c | sed -E 's/.*[ (]([a-z]+)[),].*/\1/'); do
+	for key in $(grep -oE '(OPT|REQ)\([a-z_]+, KEY_[A-Z]+, [a-z]+\)|NOT\([a-z_]+, [a-z]+,|LIST\([a-z]+,' tracer/process/systems/keys.c | sed -E 's/.*[ (]([a-z]+)[),].*/\1/'); do
 		grep -qE "^\.B \"?$key" tracer/iot-systems.5 || { echo "iot-systems.5 does not describe $key"; return 1; }
 	done
 	for key in $(sed -nE 's/^COMPONENT\([A-Z]+, *"([a-z]+)".*/\1/p' stream/components.def); do

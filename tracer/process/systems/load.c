@@ -16,7 +16,7 @@
 /* The built-in rules are part of the program. */
 __asm__(".pushsection .rodata\n"
 	".globl systems_json\n"
-	"systems_json: .incbin \"tracer/systems/systems.json\"\n"
+	"systems_json: .incbin \"tracer/process/systems/systems.json\"\n"
 	".byte 0\n"
 	".popsection\n");
 extern const char systems_json[];
