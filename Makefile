@@ -96,7 +96,7 @@ io_obj := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard workloads/*.c)))
 random_obj := $(patsubst %.c,$(B)/%.o,tests/model/random-worker.c $(wildcard tests/model/random_*.c) workloads/uring.c)
 analyzer_obj := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard analyzer/*/*.c))) $(B)/reports.o
 # What runs once an event, a row or a cell.
-hot := $(base_obj) $(stream_obj) $(addprefix $(B)/tracer/,run/cells.o run/filesums.o run/run_ring.o output/text.o output/text_names.o)
+hot := $(base_obj) $(stream_obj) $(addprefix $(B)/tracer/,run/aggregate.o run/filesums.o run/run_ring.o output/text.o output/text_names.o)
 $(hot): OPT := -O2
 reports := $(sort $(wildcard reports/*.sql reports/*.gp reports/views/*.sql))
 
@@ -188,7 +188,7 @@ $(B)/stats: tests/analyze/stats.c $(B)/analyzer/command/stats.o $(B)/base/clean.
 	$(call say,CC,$@)
 	$(Q)$(CC) $(CFLAGS_ALL) $(inc_tests) $^ -o $@ -lm
 
-$(B)/packs: tests/trace/packs.c $(B)/tracer/probe/packs.o $(base_src:%.c=$(B)/%.o)
+$(B)/packs: tests/trace/packs.c $(B)/tracer/probe/event_batch.o $(base_src:%.c=$(B)/%.o)
 	$(call say,CC,$@)
 	$(Q)$(CC) $(CFLAGS_ALL) $(inc_tests) $^ -o $@ -lpthread
 

@@ -25,8 +25,8 @@ enum ask {
 	ASK_FOLDER,
 	ASK_BESIDE,
 	ASK_NAMES,              /* names.c */
-	ASK_ACCOUNT,            /* truth.c */
-	ASK_OPEN_FILES,         /* filesums.c */
+	ASK_ACCOUNT,            /* kernel_counters.c */
+	ASK_OPEN_FILES,         /* open_files.c */
 	ASK_SERVER,             /* fuse.c */
 	ASK_BACKING,            /* devices.c */
 	ASK_SETTLE,             /* settle.c */

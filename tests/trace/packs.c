@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include "packs.h"
+#include "event_batch.h"
 
 #define SLOTS 16
 
@@ -23,7 +23,7 @@ static atomic_bool over;
 static u64 events, got, looked, expected;
 static u32 *who; /* the thread of each event */
 static bool *dropped; /* is it of a pack for which the ring had no room? */
-static struct packs packs;
+static struct event_batches batches;
 static unsigned int seed;
 
 static void publish(u64 *at, u64 n)
@@ -123,15 +123,15 @@ static void look(unsigned int *random)
 {
 	unsigned long end;
 
-	packs_mark(&packs);
+	event_batch_mark(&packs);
 	rest(random, 2);
 	end = sent;
 	while (received < end) {
-		packs_take(&packs, &slot[received % SLOTS], check, &got);
+		event_batch_take(&packs, &slot[received % SLOTS], check, &got);
 		atomic_fetch_add(&received, 1);
 	}
 	rest(random, 2);
-	packs_look(&packs, check, &looked);
+	event_batch_take_rest(&packs, check, &looked);
 }
 
 int main(int n, char **arg)
@@ -147,7 +147,7 @@ int main(int n, char **arg)
 	random = seed + 1;
 	who = calloc(events, sizeof(*who));
 	dropped = calloc(events, sizeof(*dropped));
-	if (fd < 0 || !who || !dropped || ftruncate(fd, sizeof(*all)) || packs_open(&packs, fd, 1))
+	if (fd < 0 || !who || !dropped || ftruncate(fd, sizeof(*all)) || event_batch_open(&packs, fd, 1))
 		return 2;
 	all = mmap(NULL, sizeof(*all), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (all == MAP_FAILED || pthread_create(&writer, NULL, write_events, NULL))

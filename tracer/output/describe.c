@@ -10,7 +10,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 #include "describe.h"
-#include "truth.h"
+#include "kernel_counters.h"
 
 #define COMMAND_MAX 4096
 
@@ -250,7 +250,7 @@ int describe_end(struct sink *s, struct probes *p, const struct run_end *e)
 		rec_set(&r, end, status, e->status);
 	if (e->settle_ns)
 		rec_set(&r, end, settle_ns, e->settle_ns);
-	if (!truth_dirty(&n))
+	if (!kernel_counters_dirty(&n))
 		rec_set(&r, end, dirty_bytes, n);
 	if (!getrusage(RUSAGE_SELF, &u)) {
 		rec_set(&r, end, self_cpu_ns, (u.ru_utime.tv_sec + u.ru_stime.tv_sec) * NSEC +

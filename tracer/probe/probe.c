@@ -174,7 +174,7 @@ static int open_all(struct probes *p)
 		err = ring_open(&p->names, map_fd(p, "names"), bpf_map__max_entries(map_of(p, "names")));
 	if (err)
 		return fail(err, "cannot map the ring");
-	return maps_check(p) ?: map_tables(p) ?: map_sums(p) ?: packs_open(&p->packs, map_fd(p, "packs"), p->opts.events ? p->cpus : 0);
+	return maps_check(p) ?: map_tables(p) ?: map_sums(p) ?: event_batch_open(&p->batches, map_fd(p, "packs"), p->opts.events ? p->cpus : 0);
 }
 
 int probes_open(struct probes **out, const struct probe_opts *opts)
@@ -433,7 +433,7 @@ static size_t on_record(void *arg, const void *data)
 
 	switch (*(const u32 *)data) {
 	case RING_PACK:
-		return packs_take(&p->packs, data, cb->event, cb->arg);
+		return event_batch_take(&p->batches, data, cb->event, cb->arg);
 	case RING_EVENT:
 		cb->event(cb->arg, &((const struct iot_ring_event *)data)->e);
 		break;
@@ -452,14 +452,14 @@ size_t probes_consume(struct probes *p, const struct probe_callbacks *cb)
 	p->callbacks = cb;
 	late_share(p);
 	/* what an event names was sent before it: of the events, only those that were there before the names are looked at */
-	packs_mark(&p->packs);
+	event_batch_mark(&p->batches);
 	u64 end = ring_end(p->ring);
 	size_t n = ring_take(p->names, PROBES_TAKE, ring_end(p->names), on_record, p), more = 0;
 
 	if (n < PROBES_TAKE)
 		more = ring_take(p->ring, PROBES_TAKE, end, on_record, p);
 	if (n < PROBES_TAKE && ring_at(p->ring) == end)
-		packs_look(&p->packs, cb->event, cb->arg);
+		event_batch_take_rest(&p->batches, cb->event, cb->arg);
 	return n > more ? n : more;
 }
 
@@ -506,7 +506,7 @@ void probes_close(struct probes *p)
 	copies_close(p);
 	ring_close(p->ring);
 	ring_close(p->names);
-	packs_close(&p->packs);
+	event_batch_close(&p->batches);
 	if (p->state)
 		munmap(p->state, sizeof(*p->state));
 	if (p->sum_slots)

@@ -7,7 +7,7 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include "probe.h"
-#include "packs.h"
+#include "event_batch.h"
 #include "ring.h"
 #include "thread.h"
 #include "tracer.h"
@@ -136,7 +136,7 @@ struct probes {
 	bool copies;           /* so there are copies */
 	struct ring *ring, *names;     /* events; processes and paths */
 	u64 late;                      /* LOSS_LATE */
-	struct packs packs;            /* events that are put into the ring several at a time */
+	struct event_batches batches;            /* events that are put into the ring several at a time */
 	struct iot_state *state;       /* the kernel's own, mapped */
 	u64 shared;                    /* of state->late: those that were divided */
 	const struct probe_callbacks *callbacks; /* during probes_consume() */

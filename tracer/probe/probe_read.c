@@ -487,7 +487,7 @@ int probes_losses(struct probes *p, u64 n[LOSS_MAX])
 		memcpy(misses, p->misses, sizeof(misses));
 	else
 		misses_now(p, misses);
-	n[LOSS_EVENT_SYSCALL] += p->packs.missing;
+	n[LOSS_EVENT_SYSCALL] += p->batches.missing;
 	n[LOSS_LOOK] = ask_given_up();
 	n[LOSS_LATE] = p->late;
 	n[LOSS_SKIPPED] = misses[LOSS_SKIPPED];

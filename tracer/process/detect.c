@@ -42,7 +42,7 @@ void detect_free(struct detect *d)
 {
 	if (!d)
 		return;
-	sparse_free(&d->seen, free_seen);
+	id_table_free(&d->seen, free_seen);
 	systems_close(d->db);
 	detect_files_free(d);
 	HASH_FREE(d->threads);
@@ -59,7 +59,7 @@ int detect_only(struct detect *d, const char *system)
 
 struct seen *detect_seen(const struct detect *d, u32 id)
 {
-	return sparse_find(&d->seen, id);
+	return id_table_find(&d->seen, id);
 }
 
 /* The mount namespace and root of a process, where they are not ours; 0: not known. */
@@ -93,7 +93,7 @@ static const struct seen *somebody_beside(struct detect *d, const struct seen *s
 static struct seen *seen_make(struct detect *d, const struct iot_proc *p)
 {
 	u32 *bucket = &d->bucket[p->pid % BUCKETS];
-	struct seen *s = sparse_make(&d->seen, p->id);
+	struct seen *s = id_table_make(&d->seen, p->id);
 
 	if (!s)
 		return NULL;
@@ -117,7 +117,7 @@ void detect_forget(struct detect *d, u32 id)
 		at = &other->older;
 	*at = s->older;
 	free(s->match);
-	sparse_drop(&d->seen, id);
+	id_table_drop(&d->seen, id);
 }
 
 static void push(u32 **list, size_t *n, size_t *room, u32 id)

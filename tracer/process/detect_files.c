@@ -23,7 +23,7 @@ void detect_files_free(struct detect *d)
 		d->places = p->next;
 		free(p);
 	}
-	sparse_free(&d->file, free_known);
+	id_table_free(&d->file, free_known);
 	for (size_t i = 0; i < d->n_late; i++)
 		free((char *)d->late[i].rec.path);
 	free(d->late);
@@ -60,7 +60,7 @@ static u32 *known_place(struct detect *d)
 	if (d->n_known < KNOWN_MAX)
 		return &d->known[d->n_known++];
 	for (;; d->hand = (d->hand + 1) % KNOWN_MAX) {
-		k = sparse_find(&d->file, d->known[d->hand]);
+		k = id_table_find(&d->file, d->known[d->hand]);
 		if (!k || !k->used)
 			break;
 		k->used = false;
@@ -69,19 +69,19 @@ static u32 *known_place(struct detect *d)
 		d->n_devices -= !!k->path;
 		free(k->path);
 	}
-	sparse_drop(&d->file, d->known[d->hand]);
+	id_table_drop(&d->file, d->known[d->hand]);
 	return &d->known[d->hand];
 }
 
 static struct known *known_make(struct detect *d, u32 id)
 {
-	struct known *k = sparse_find(&d->file, id);
+	struct known *k = id_table_find(&d->file, id);
 	u32 *place = k ? NULL : known_place(d);
 
 	if (k)
 		return k;
 	*place = id;
-	return sparse_make(&d->file, id);
+	return id_table_make(&d->file, id);
 }
 
 /* Remembers for events what a file is, and what it says about who writes to it. */
@@ -90,7 +90,7 @@ static void remember(struct detect *d, u32 id, const struct sys_file *f)
 	struct place *p = d->places;
 	struct known *k;
 
-	k = f->component || f->root[0] || f->threads ? known_make(d, id) : sparse_find(&d->file, id);
+	k = f->component || f->root[0] || f->threads ? known_make(d, id) : id_table_find(&d->file, id);
 	if (!k)
 		return;
 	d->n_devices -= !!k->path;
@@ -257,7 +257,7 @@ void detect_use_file(struct detect *d, struct known *k, u32 proc, bool write)
 
 void detect_used(struct detect *d, u32 file, u32 proc, bool write)
 {
-	struct known *k = sparse_find(&d->file, file);
+	struct known *k = id_table_find(&d->file, file);
 
 	if (k)
 		detect_use_file(d, k, proc, write);

@@ -5,7 +5,7 @@
 
 #include "detect.h"
 #include "hash_table.h"
-#include "sparse.h"
+#include "id_table.h"
 #include "systems/systems.h"
 #include "tracer.h"
 
@@ -79,10 +79,10 @@ struct thread {
 struct detect {
 	struct systems *db;
 	const char *only;
-	struct sparse seen;         /* struct seen by process.id */
+	struct id_table seen;         /* struct seen by process.id */
 	u32 bucket[BUCKETS];
 	u32 somebody[SPACES];       /* process.id of one that is there, by the mount namespace and root that are not ours */
-	struct sparse file;         /* struct known by file.id */
+	struct id_table file;         /* struct known by file.id */
 	u32 known[KNOWN_MAX];       /* ids of these, a clock */
 	size_t n_known, hand, n_devices;
 	struct late *late;

@@ -80,7 +80,7 @@ static u8 component_of(const struct known *k, struct seen *s, const char *comm, 
 
 void detect_event(struct detect *d, struct iot_event *e)
 {
-	struct known *k = e->kind < KIND_MAX ? sparse_find(&d->file, e->file) : NULL;
+	struct known *k = e->kind < KIND_MAX ? id_table_find(&d->file, e->file) : NULL;
 	struct seen *s;
 	struct sys_use use;
 
@@ -103,7 +103,7 @@ bool detect_has_threads(struct detect *d, u32 proc)
 
 bool detect_threads_tell(struct detect *d, u32 file, u32 proc)
 {
-	const struct known *k = sparse_find(&d->file, file);
+	const struct known *k = id_table_find(&d->file, file);
 
 	return k && k->threads && detect_has_threads(d, proc);
 }
@@ -114,5 +114,5 @@ u8 detect_component(struct detect *d, u32 file, u32 proc, const char *comm, bool
 
 	if (!detect_threads_tell(d, file, proc) || !is_of_system(s))
 		return 0;
-	return component_of(sparse_find(&d->file, file), s, comm, (struct sys_use){ .op = read ? SYS_READ : SYS_WRITE, .direct = direct });
+	return component_of(id_table_find(&d->file, file), s, comm, (struct sys_use){ .op = read ? SYS_READ : SYS_WRITE, .direct = direct });
 }

@@ -22,7 +22,7 @@
 #include "hash_table.h"
 #include "names.h"
 #include "procfs.h"
-#include "sparse.h"
+#include "id_table.h"
 #include "systems/systems.h"
 #include "tracer.h"
 
@@ -69,7 +69,7 @@ struct names {
 	struct detect *detect;
 	struct block_size blocks[BLOCKS_MAX];
 	size_t n_blocks;
-	struct sparse entries;  /* struct entry by process id */
+	struct id_table entries;  /* struct entry by process id */
 	size_t kept_bytes;
 	struct known_group *groups;
 	struct known_user *users;
@@ -141,7 +141,7 @@ void names_free(struct names *n)
 {
 	if (!n)
 		return;
-	sparse_free(&n->entries, free_entry);
+	id_table_free(&n->entries, free_entry);
 	free_groups(n);
 	HASH_FREE(n->users);
 	free(n->ended);
@@ -380,18 +380,18 @@ static void forget_ended(struct names *n)
 
 bool names_kept(const struct names *n, u32 id)
 {
-	const struct entry *e = sparse_find(&n->entries, id);
+	const struct entry *e = id_table_find(&n->entries, id);
 
 	return e && e->kept;
 }
 
 void names_forget(struct names *n, u32 id)
 {
-	struct entry *e = sparse_find(&n->entries, id);
+	struct entry *e = id_table_find(&n->entries, id);
 
 	if (e)
 		forget(n, e->kept);
-	sparse_drop(&n->entries, id);
+	id_table_drop(&n->entries, id);
 }
 
 static const char *user_name(struct names *n, u32 uid)
@@ -451,7 +451,7 @@ static void detect(struct names *n, const struct iot_proc *p, struct rec_process
 const struct rec_process *names_process(struct names *n, const struct iot_proc *p)
 {
 	struct rec_process *r = &n->process;
-	struct entry *e = sparse_make(&n->entries, p->id);
+	struct entry *e = id_table_make(&n->entries, p->id);
 	bool exited = p->flags & PROC_EXITED;
 
 	forget_ended(n);
@@ -475,7 +475,7 @@ const struct rec_process *names_process(struct names *n, const struct iot_proc *
 const struct rec_process *names_again(struct names *n, const struct iot_proc *p)
 {
 	struct rec_process *r = &n->process;
-	struct entry *e = sparse_find(&n->entries, p->id);
+	struct entry *e = id_table_find(&n->entries, p->id);
 
 	if (!e || e->state == ENTRY_NEW || !e->kept)
 		return NULL;
@@ -492,7 +492,7 @@ const struct iot_proc *names_retry(struct names *n)
 
 	while (n->at_retry < n->n_retry) {
 		struct retry *one = &n->retry[n->at_retry];
-		struct entry *e = sparse_find(&n->entries, one->proc.id);
+		struct entry *e = id_table_find(&n->entries, one->proc.id);
 		int err;
 
 		begin_record(n, &one->proc, r);

@@ -16,7 +16,7 @@
 #include "helpers.h"
 #include "hist.h"
 #include "procfs.h"
-#include "puts.h"
+#include "journal_credit.h"
 #include "privilege.h"
 #include "rights.h"
 #include "run_parts.h"
@@ -84,7 +84,7 @@ static void on_proc(void *arg, const struct iot_proc *p)
 
 	run_known(r, p);
 	if ((p->flags & (PROC_WANTED | PROC_KTHREAD | PROC_BORN | PROC_EXITED)) == PROC_WANTED && detect_wanted(r->detect, p->id))
-		truth_process(r->truth, p->pid, on_truth, r);
+		kernel_counters_process(r->counters, p->pid, on_truth, r);
 }
 
 static void on_hist(void *arg, u8 kind, u32 group, bool other, u32 bucket, u64 n)
@@ -106,7 +106,7 @@ static void on_put(void *arg, const struct iot_put_key *k, const struct iot_put 
 	struct run *r = arg;
 	char call[24];
 	struct rec_put rec = {
-		.owner = lives_owner(r->lives, k->owner), .dev = k->dev, .call = put_call_name(k->call, call, sizeof(call)), .file = k->file,
+		.owner = process_table_owner(r->processes, k->owner), .dev = k->dev, .call = journal_credit_call_name(k->call, call, sizeof(call)), .file = k->file,
 		.sub = k->sub, .txns = p->txns, .weight = p->weight,
 	};
 
@@ -137,14 +137,14 @@ static void want_device(void *arg, u32 dev)
 }
 
 /* The counters of the kernel cannot be read in the moment in which the gate opens or closes, and a server that is never idle
- * completes requests in between: they are counted apart (truth.c). */
+ * completes requests in between: they are counted apart (kernel_counters.c). */
 static int open_gate(struct run *r)
 {
 	probes_ready(r->probes);
 	devices_list(hold_device, r);
 	if (r->opts->dev)
 		devices_on(r->opts->dev, want_device, r);
-	if (group_io_begin(&r->group_io) || truth_begin(&r->truth, r->probes) || probes_start(r->probes, &r->start_ns))
+	if (group_io_begin(&r->group_io) || kernel_counters_begin(&r->counters, r->probes) || probes_start(r->probes, &r->start_ns))
 		return STATUS_FAILED;
 	ask_patience(ASK_IN_PASSING);
 	return 0;
@@ -152,11 +152,11 @@ static int open_gate(struct run *r)
 
 static void close_gate(struct run *r)
 {
-	truth_calm(CALM_BEFORE_NS);
+	kernel_counters_wait_idle(CALM_BEFORE_NS);
 	take_error(r, probes_stop(r->probes));
 	ask_patience(ASK_AT_EASE);
 	r->stop_ns = clock_now(CLOCK_MONOTONIC);
-	take_error(r, truth_end(r->truth));
+	take_error(r, kernel_counters_end(r->counters));
 	group_io_end(r->group_io);
 	probes_skips_end(r->probes);
 	while (run_drain(r))
@@ -207,7 +207,7 @@ static void give_end(struct run *r)
 	take_error(r, probes_procs(r->probes, on_proc, r));
 	run_give_all_ends(r);
 	run_give_all_events(r);
-	lives_last(r->lives);
+	process_table_end_waits(r->processes);
 	run_end_second(r);
 	run_end_devices(r);
 	filesums_unnamed(r->filesums, r->probes, on_name, r);
@@ -215,7 +215,7 @@ static void give_end(struct run *r)
 	take_error(r, probes_puts(r->probes, on_put, r));
 	take_error(r, probes_flows(r->probes, run_flow, r));
 	take_error(r, describe_losses(r->sink, r->probes));
-	truth_devices(r->truth, on_device_truth, r);
+	kernel_counters_devices(r->counters, on_device_truth, r);
 	group_io_give(r->group_io, on_truth, r);
 	end.events = r->events;
 	if (!r->err)
@@ -322,15 +322,15 @@ static void release(struct run *r)
 	outputs_free(&r->outputs);
 	helpers_end();
 	ready_close(&r->ready);
-	lives_free(r->lives);
+	process_table_free(r->processes);
 	names_free(r->names);
 	detect_free(r->detect);
 	devices_free(r->devices);
-	cells_free(r->cells);
+	aggregate_free(r->aggregates);
 	filesums_free(r->filesums);
 	flows_free(r->flows);
 	run_files_free(r);
-	truth_free(r->truth);
+	kernel_counters_free(r->counters);
 	group_io_free(r->group_io);
 	free(r->batch);
 	free(r->early);

@@ -142,7 +142,7 @@ static int prepare_helpers(struct run *r)
 
 	procfs_serve();
 	names_serve();
-	truth_serve();
+	kernel_counters_serve();
 	devices_serve();
 	fuse_serve();
 	open_files_serve();
@@ -153,9 +153,9 @@ static int prepare_helpers(struct run *r)
 	return helpers_start(&o);
 }
 
-static int prepare_lives(struct run *r)
+static int prepare_processes(struct run *r)
 {
-	return lives_new(&r->lives, &(struct lives_opts){ .probes = r->probes, .names = r->names, .detect = r->detect,
+	return process_table_new(&r->processes, &(struct process_table_opts){ .probes = r->probes, .names = r->names, .detect = r->detect,
 			.told = r->opts->told, .events = !r->opts->no_events, .row = run_row, .arg = r });
 }
 
@@ -230,7 +230,7 @@ int run_prepare(struct run *r)
 	    filesums_new(&r->filesums, r->detect) || flows_new(&r->flows) || prepare_helpers(r))
 		return STATUS_FAILED;
 	status = open_probes(r) ?: check_denied(r);
-	if (!status && (cells_new(&r->cells, by_disk(r)) || prepare_lives(r)))
+	if (!status && (aggregate_new(&r->aggregates, by_disk(r)) || prepare_processes(r)))
 		status = STATUS_FAILED;
 	stop_wait(0);
 	return status ?: stop_asked() ? fail_ended(STATUS_FAILED) : 0;

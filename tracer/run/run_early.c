@@ -27,7 +27,7 @@ static bool is_taken(const struct iot_event *e)
  * particular: of one who may still be recognised only when it can wait no longer (last). */
 static bool choose(struct run *r, struct iot_event *e, bool last)
 {
-	if (e->owner && lives_wanted(r->lives, e->owner)) {
+	if (e->owner && process_table_wants(r->processes, e->owner)) {
 		run_use(r, e->file);
 		return true;
 	}
@@ -62,7 +62,7 @@ static void push_out(struct run *r)
 	if (choose(r, &e, true))
 		run_give(r, &e);
 	else
-		lives_forget_event(r->lives, e.owner);
+		process_table_lose_event(r->processes, e.owner);
 }
 
 bool run_choose(struct run *r, struct iot_event *e)
@@ -72,7 +72,7 @@ bool run_choose(struct run *r, struct iot_event *e)
 	if (choose(r, e, false))
 		return true;
 	if (!r->early && !(r->early = malloc(EARLY_MAX * sizeof(*r->early)))) {
-		lives_forget_event(r->lives, e->owner);
+		process_table_lose_event(r->processes, e->owner);
 		return choose(r, e, true);
 	}
 	if (r->n_early == EARLY_MAX)
@@ -84,7 +84,7 @@ bool run_choose(struct run *r, struct iot_event *e)
 void run_recognise(struct run *r, u32 id)
 {
 	r->recognised = true;
-	probes_lose_late(r->probes, lives_forgotten(r->lives, id));
+	probes_lose_late(r->probes, process_table_lost_events(r->processes, id));
 }
 
 void run_give_early(struct run *r, bool all)

@@ -20,9 +20,9 @@ static void held_free(void *held)
 /* False: there is no room. */
 static bool hold(struct run *r, const struct rec_file *rec)
 {
-	struct held *h = sparse_find(&r->held, rec->id);
+	struct held *h = id_table_find(&r->held, rec->id);
 
-	if (!h && (r->n_held >= HELD_MAX || !(h = sparse_make(&r->held, rec->id))))
+	if (!h && (r->n_held >= HELD_MAX || !(h = id_table_make(&r->held, rec->id))))
 		return false;
 	r->n_held += !h->rec.id;
 	free((char *)h->rec.path);
@@ -41,20 +41,20 @@ void run_use(struct run *r, u32 file)
 {
 	struct held *h;
 
-	if (!r->opts->system || !file || run_uses(r, file) || !sparse_make(&r->files, file))
+	if (!r->opts->system || !file || run_uses(r, file) || !id_table_make(&r->files, file))
 		return;
-	h = sparse_find(&r->held, file);
+	h = id_table_find(&r->held, file);
 	if (!h)
 		return;
 	take_error(r, r->sink->record(r->sink, REC_file, &h->rec));
 	held_free(h);
-	sparse_drop(&r->held, file);
+	id_table_drop(&r->held, file);
 	r->n_held--;
 }
 
 bool run_uses(const struct run *r, u32 file)
 {
-	return sparse_find(&r->files, file);
+	return id_table_find(&r->files, file);
 }
 
 void run_files_begin(struct run *r)
@@ -64,6 +64,6 @@ void run_files_begin(struct run *r)
 
 void run_files_free(struct run *r)
 {
-	sparse_free(&r->files, NULL);
-	sparse_free(&r->held, held_free);
+	id_table_free(&r->files, NULL);
+	id_table_free(&r->held, held_free);
 }

@@ -4,21 +4,21 @@
 #define IOT_RUN_PARTS_H
 
 #include <time.h>
-#include "cells.h"
+#include "aggregate.h"
 #include "command.h"
 #include "detect.h"
 #include "devices.h"
 #include "filesums.h"
 #include "flows.h"
 #include "group_io.h"
-#include "lives.h"
+#include "process_table.h"
 #include "names.h"
 #include "outputs.h"
 #include "ready.h"
 #include "run.h"
 #include "settle.h"
-#include "sparse.h"
-#include "truth.h"
+#include "id_table.h"
+#include "kernel_counters.h"
 
 /* The end of a process of which not all threads may have said what they did. */
 struct unsure_end {
@@ -35,14 +35,14 @@ struct run {
 	struct probes *probes;
 	struct detect *detect;
 	struct names *names;
-	struct lives *lives;
+	struct process_table *processes;
 	struct devices *devices;
-	struct truth *truth;
+	struct kernel_counters *counters;
 	struct group_io *group_io;
-	struct cells *cells;
+	struct aggregates *aggregates;
 	struct filesums *filesums;
 	struct flows *flows;
-	struct sparse files, held;    /* with --system (run_files.c): numbers of those that its processes used, elements of no size; and others */
+	struct id_table files, held;    /* with --system (run_files.c): numbers of those that its processes used, elements of no size; and others */
 	size_t n_held;
 	struct iot_event *early;      /* with --system (run_early.c): of those who are not wanted, as far as is known; a ring */
 	size_t first_early, n_early;
@@ -110,7 +110,7 @@ void run_known(void *run, const struct iot_proc *);
 void run_learn_device(void *run, u32 dev);
 /* What was not known of devices when they were learned. */
 void run_end_devices(struct run *);
-/* A row of a process, for lives.h. */
+/* A row of a process, for process_table.h. */
 void run_row(void *run, const struct iot_proc *, const struct rec_process *);
 
 /* Gives an event that waited. */
@@ -143,8 +143,8 @@ bool run_keeps(const struct run *, u32 kind);
 
 /* --- sums, once a second (run_round.c) --- */
 
-/* Reads all aggregates into r->cells. */
-void run_read_cells(struct run *);
+/* Reads all aggregates into r->aggregates. */
+void run_read_aggregates(struct run *);
 void run_end_second(struct run *);
 /* Gives what was added to the aggregates since the last round, when their table fills up. */
 void run_end_round(struct run *);

@@ -74,7 +74,7 @@ void run_row(void *arg, const struct iot_proc *p, const struct rec_process *rec)
 
 	if (group)
 		take_error(r, probes_set_group(r->probes, p, group));
-	if (!rec || !lives_wanted(r->lives, p->id))
+	if (!rec || !process_table_wants(r->processes, p->id))
 		return;
 	take_error(r, r->sink->record(r->sink, REC_process, rec));
 	if (rec->cgroup)
@@ -107,11 +107,11 @@ static bool hold_unsure(struct run *r, const struct iot_proc *p)
 	bool unsure = p->flags & PROC_UNSURE;
 	struct iot_proc living = *p;
 
-	if (unsure && lives_over(r->lives, p->id, false))
+	if (unsure && process_table_is_over(r->processes, p->id, false))
 		return true; /* it was given, and is told again because a record was lost */
 	living.flags &= ~PROC_EXITED;
 	if (unsure)
-		lives_seen(r->lives, &living);
+		process_table_see(r->processes, &living);
 	for (size_t i = r->n_unsure; i-- > 0;) {
 		if (r->unsure[i].proc.id != p->id)
 			continue;
@@ -134,7 +134,7 @@ static void on_process(void *arg, const struct iot_proc *p)
 	struct run *r = arg;
 
 	if (!(p->flags & PROC_EXITED) || (!hold_unsure(r, p) && !hold_end(r, p)))
-		lives_seen(r->lives, p);
+		process_table_see(r->processes, p);
 }
 
 /* May a thread of it still have to say what it did? One that cannot end may hang for long. A first thread that has ended and is alone has said
@@ -156,7 +156,7 @@ static void give_unsure(struct run *r, bool all)
 		struct unsure_end *u = &r->unsure[i];
 
 		if (all || u->gone) {
-			lives_ended(r->lives, &u->proc);
+			process_table_end(r->processes, &u->proc);
 			continue;
 		}
 		if (now_ns - u->since_ns >= UNSURE_NS) {
@@ -172,7 +172,7 @@ static void give_unsure(struct run *r, bool all)
 void run_give_ends(struct run *r, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		lives_ended(r->lives, &r->ends[i]);
+		process_table_end(r->processes, &r->ends[i]);
 	r->n_ends -= n;
 	if (n)
 		memmove(r->ends, r->ends + n, r->n_ends * sizeof(*r->ends));
@@ -192,7 +192,7 @@ void run_give_changed(struct run *r)
 
 	while ((p = detect_changed(r->detect))) {
 		filesums_changed(r->filesums, r->probes, p->id);
-		lives_changed(r->lives, p);
+		process_table_change(r->processes, p);
 	}
 }
 

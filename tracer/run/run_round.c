@@ -4,17 +4,17 @@
 #include "ask.h"
 #include "run_parts.h"
 
-void run_read_cells(struct run *r)
+void run_read_aggregates(struct run *r)
 {
-	cells_begin(r->cells);
-	take_error(r, probes_cells(r->probes, cells_keep, r->cells));
+	aggregate_begin(r->aggregates);
+	take_error(r, probes_cells(r->probes, aggregate_keep, r->aggregates));
 }
 
 static u32 on_owner(void *arg, u32 owner)
 {
 	struct run *r = arg;
 
-	return r->opts->system && lives_waits(r->lives, owner) ? CELLS_WAIT : lives_owner(r->lives, owner);
+	return r->opts->system && process_table_waits(r->processes, owner) ? AGGREGATE_WAIT : process_table_owner(r->processes, owner);
 }
 
 static int on_cell(void *arg, const struct rec_agg *rec)
@@ -40,17 +40,17 @@ static void on_bytes(void *arg, u32 owner, u64 bytes)
 {
 	struct run *r = arg;
 
-	if (lives_bytes(r->lives, owner, bytes))
+	if (process_table_count(r->processes, owner, bytes))
 		return;
 	scan_processes(r);
-	lives_bytes(r->lives, owner, bytes);
+	process_table_count(r->processes, owner, bytes);
 }
 
 static bool on_over(void *arg, u32 owner, bool quiet)
 {
 	struct run *r = arg;
 
-	return lives_over(r->lives, owner, quiet);
+	return process_table_is_over(r->processes, owner, quiet);
 }
 
 void run_flow(void *arg, const struct iot_flow_key *key, const struct iot_flow *sums)
@@ -59,7 +59,7 @@ void run_flow(void *arg, const struct iot_flow_key *key, const struct iot_flow *
 	struct flow_text text;
 	struct iot_flow_key own = *key;
 
-	own.owner = lives_owner(r->lives, key->owner);
+	own.owner = process_table_owner(r->processes, key->owner);
 	take_error(r, r->sink->record(r->sink, REC_flow, flow_describe(&own, sums, &text)));
 }
 
@@ -100,12 +100,12 @@ static int on_filesum(void *arg, const struct rec_file_io *rec)
 	struct run *r = arg;
 	struct rec_file_io own = *rec;
 
-	if (r->opts->system && (lives_waits(r->lives, rec->owner) || (r->n_early_sums < STRANGERS_MAX && is_strangers(r, rec))) &&
+	if (r->opts->system && (process_table_waits(r->processes, rec->owner) || (r->n_early_sums < STRANGERS_MAX && is_strangers(r, rec))) &&
 	    !grow((void **)&r->early_sums, r->n_early_sums, &r->early_sums_room, sizeof(own))) {
 		r->early_sums[r->n_early_sums++] = own;
 		return 0;
 	}
-	own.owner = lives_owner(r->lives, rec->owner);
+	own.owner = process_table_owner(r->processes, rec->owner);
 	if (own.owner == PROC_OTHER)
 		return 0;
 	if (!keep_asked(r, &own))
@@ -137,18 +137,18 @@ static void end_round(struct run *r, bool files)
 	if (!probes_losses(r->probes, lost) && lost[LOSS_EVENT_OTHER] != r->names_lost)
 		scan_processes(r);
 	r->names_lost = lost[LOSS_EVENT_OTHER];
-	run_read_cells(r);
+	run_read_aggregates(r);
 	r->scanned = false; /* among a storm of forks it takes a while: who began meanwhile is in what was read */
-	cells_bytes(r->cells, on_bytes, r);
-	lives_settle(r->lives);
+	aggregate_bytes(r->aggregates, on_bytes, r);
+	process_table_settle(r->processes);
 	if (files)
 		tell_early_sums(r);
 	if (files)
 		take_error(r, filesums_tell(r->filesums, on_filesum, r));
-	take_error(r, cells_take(r->cells, r->sec, on_owner, on_cell, r));
-	cells_collect(r->cells, r->probes, on_over, r);
+	take_error(r, aggregate_take(r->aggregates, r->sec, on_owner, on_cell, r));
+	aggregate_collect(r->aggregates, r->probes, on_over, r);
 	flows_collect(r->flows, r->probes, flow_over, run_flow, r);
-	lives_forget(r->lives);
+	process_table_forget(r->processes);
 	r->round_ns = clock_now(CLOCK_MONOTONIC);
 }
 
@@ -179,7 +179,7 @@ void run_end_second(struct run *r)
 
 	ask_second();
 	while ((named = names_retry(r->names)))
-		lives_changed(r->lives, named);
+		process_table_change(r->processes, named);
 	while ((late = detect_late(r->detect)))
 		run_file(r, late);
 	run_give_changed(r);

@@ -29,7 +29,7 @@ static bool is_steady(struct run *r, u64 now)
 {
 	u64 dirty;
 
-	if (truth_dirty(&dirty))
+	if (kernel_counters_dirty(&dirty))
 		return false;
 	if (!r->least_ns || dirty < r->least_dirty) {
 		r->least_dirty = dirty;
@@ -48,8 +48,8 @@ static u64 ops_now(struct run *r, u32 dev)
 	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/stat", dev >> 20, dev & 0xfffff);
 	if (dev && read_file(path, text, sizeof(text)) > 0 && sscanf(text, "%" SCNu64 " %*u %*u %*u %" SCNu64, &reads, &writes) == 2)
 		return reads + writes;
-	run_read_cells(r);
-	return cells_device_ops(r->cells);
+	run_read_aggregates(r);
+	return aggregate_device_ops(r->aggregates);
 }
 
 /* A file system may never answer: its server is gone, or a stranger's. Where somebody else serves the files, or its device completes no request,
@@ -98,8 +98,8 @@ static bool writeback_over(struct run *r)
 {
 	u64 now = clock_now(CLOCK_MONOTONIC), ops;
 
-	run_read_cells(r);
-	ops = cells_device_ops(r->cells);
+	run_read_aggregates(r);
+	ops = aggregate_device_ops(r->aggregates);
 	if (ops != r->calm_ops) {
 		r->calm_ops = ops;
 		r->calm_since = now;
@@ -110,7 +110,7 @@ static bool writeback_over(struct run *r)
 /* What was changed without a byte of a call: names, modes, attributes. */
 static void add_changed(void *arg, const struct iot_put_key *k, const struct iot_put *v)
 {
-	cells_add_device(arg, k->owner, v->fs);
+	aggregate_add_device(arg, k->owner, v->fs);
 }
 
 struct places {
@@ -163,10 +163,10 @@ static struct settle_what find_mounts(struct run *r, struct places *p)
 {
 	struct settle_what w = { .mounts = p->mounts, .devs = p->devs, .remote = p->remote, .checkpoint = r->opts->settle == SETTLE_CHECKPOINT };
 	u32 devs[MAX_DEVICES];
-	struct cells_devices used = { .devs = devs, .room = MAX_DEVICES };
+	struct aggregate_devices used = { .devs = devs, .room = MAX_DEVICES };
 
-	run_read_cells(r);
-	cells_devices(r->cells, &used);
+	run_read_aggregates(r);
+	aggregate_devices(r->aggregates, &used);
 	take_error(r, probes_puts(r->probes, add_changed, &used));
 	r->hidden = used.n == MAX_DEVICES;
 	for (size_t i = 0; i < used.n; i++) {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* lives.c - the fates of processes. What is held here grows with those that live, and by one bit for every process of the run. */
+/* process_table.c - the fates of processes. What is held here grows with those that live, and by one bit for every process of the run. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include "hash.h"
-#include "lives.h"
-#include "sparse.h"
+#include "process_table.h"
+#include "id_table.h"
 #include "tracer.h"
 
 #define FAMILIES 2048           /* stand-ins by name and parent; half as many again by name alone; then one for all */
@@ -36,11 +36,11 @@ struct gone {
 	u64 ns;
 };
 
-struct lives {
-	struct lives_opts o;
+struct process_table {
+	struct process_table_opts o;
 	size_t n_seen;
 	bool last;              /* nobody is recognised any more */
-	struct sparse living;
+	struct id_table living;
 	u8 **told;              /* bits by process id: has sums of its own in the run */
 	size_t told_room;
 	struct iot_proc *closing; /* ended, their fate is open */
@@ -53,15 +53,15 @@ struct lives {
 	struct stand_in *rest;  /* for everybody else */
 };
 
-int lives_new(struct lives **out, const struct lives_opts *o)
+int process_table_new(struct process_table **out, const struct process_table_opts *o)
 {
-	struct lives *l = calloc(1, sizeof(*l));
+	struct process_table *l = calloc(1, sizeof(*l));
 
 	*out = l;
 	if (!l)
 		return fail(ENOMEM, "processes");
 	l->o = *o;
-	l->o.told = o->told ?: LIVES_TOLD;
+	l->o.told = o->told ?: PROCESS_TABLE_TOLD;
 	l->living.size = sizeof(struct life);
 	return 0;
 }
@@ -73,7 +73,7 @@ static const char **string_of(struct rec_process *r, size_t i)
 	return i < N_OF(strings) ? strings[i] : NULL;
 }
 
-void lives_free(struct lives *l)
+void process_table_free(struct process_table *l)
 {
 	const char **s;
 
@@ -84,7 +84,7 @@ void lives_free(struct lives *l)
 			free((char *)*s);
 	for (size_t i = 0; i < l->told_room; i++)
 		free(l->told[i]);
-	sparse_free(&l->living, NULL);
+	id_table_free(&l->living, NULL);
 	free(l->told);
 	free(l->closing);
 	free(l->gone);
@@ -93,14 +93,14 @@ void lives_free(struct lives *l)
 
 /* --- who has sums of its own --- */
 
-static bool is_told(const struct lives *l, u32 id)
+static bool is_told(const struct process_table *l, u32 id)
 {
 	const u8 *part = id / TOLD_PART < l->told_room ? l->told[id / TOLD_PART] : NULL;
 
 	return part && part[id % TOLD_PART / 8] >> id % 8 & 1;
 }
 
-static void set_told(struct lives *l, u32 id)
+static void set_told(struct process_table *l, u32 id)
 {
 	size_t at = id / TOLD_PART, old;
 
@@ -118,7 +118,7 @@ static void set_told(struct lives *l, u32 id)
 
 /* --- rows --- */
 
-static void give(struct lives *l, struct life *f, const struct iot_proc *p, const struct rec_process *rec)
+static void give(struct process_table *l, struct life *f, const struct iot_proc *p, const struct rec_process *rec)
 {
 	if (f && rec)
 		f->row = true;
@@ -126,14 +126,14 @@ static void give(struct lives *l, struct life *f, const struct iot_proc *p, cons
 }
 
 /* Where what is known of a process goes, NULL without memory. False: nothing more is to be known, it ended. */
-static bool life_of(struct lives *l, const struct iot_proc *p, struct life **out)
+static bool life_of(struct process_table *l, const struct iot_proc *p, struct life **out)
 {
-	struct life *f = sparse_find(&l->living, p->id);
+	struct life *f = id_table_find(&l->living, p->id);
 
 	*out = f;
 	if (f && (f->over || f->proc.flags & PROC_EXITED))
 		return false;
-	if (!f && (f = sparse_make(&l->living, p->id)))
+	if (!f && (f = id_table_make(&l->living, p->id)))
 		l->n_seen++;
 	if (f && !f->since_ns)
 		f->since_ns = clock_now(CLOCK_MONOTONIC);
@@ -143,7 +143,7 @@ static bool life_of(struct lives *l, const struct iot_proc *p, struct life **out
 	return true;
 }
 
-void lives_seen(struct lives *l, const struct iot_proc *p)
+void process_table_see(struct process_table *l, const struct iot_proc *p)
 {
 	struct life *f;
 	const struct rec_process *rec;
@@ -156,9 +156,9 @@ void lives_seen(struct lives *l, const struct iot_proc *p)
 		give(l, f, p, rec);
 }
 
-void lives_changed(struct lives *l, const struct iot_proc *p)
+void process_table_change(struct process_table *l, const struct iot_proc *p)
 {
-	struct life *f = sparse_find(&l->living, p->id);
+	struct life *f = id_table_find(&l->living, p->id);
 
 	if (f && f->row && !probes_folded(l->o.probes, p->id))
 		give(l, f, p, names_again(l->o.names, p));
@@ -183,7 +183,7 @@ static bool is_alike(const struct stand_in *s, const struct rec_process *r, bool
 		same_text(s->rec.container, r->container) && same_text(s->rec.cgroup, r->cgroup) && s->rec.uid == r->uid;
 }
 
-static struct stand_in *stand_in_make(struct lives *l, const struct rec_process *r)
+static struct stand_in *stand_in_make(struct process_table *l, const struct rec_process *r)
 {
 	struct stand_in *s = &l->stand_in[l->n_stand_ins];
 	const char **text;
@@ -197,7 +197,7 @@ static struct stand_in *stand_in_make(struct lives *l, const struct rec_process 
 }
 
 /* The one that stands for those like `r`; NULL when there are too many already. */
-static struct stand_in *stand_in_find(struct lives *l, const struct rec_process *r, bool any_parent, size_t max)
+static struct stand_in *stand_in_find(struct process_table *l, const struct rec_process *r, bool any_parent, size_t max)
 {
 	u64 h = hash_text(hash_text(hash_text(hash_text(HASH_START, r->comm), r->system), r->instance), r->container);
 	struct stand_in *s;
@@ -215,7 +215,7 @@ static struct stand_in *stand_in_find(struct lives *l, const struct rec_process 
 	return s;
 }
 
-static struct stand_in *rest_of_all(struct lives *l)
+static struct stand_in *rest_of_all(struct process_table *l)
 {
 	struct rec_process r = { .comm = "(ended processes)" };
 
@@ -232,7 +232,7 @@ static struct stand_in *rest_of_all(struct lives *l)
 }
 
 /* For one that ended so long ago that who stands for it is forgotten, and the kernel's counters of it with that. */
-static struct stand_in *rest_of_forgotten(struct lives *l)
+static struct stand_in *rest_of_forgotten(struct process_table *l)
 {
 	struct stand_in *s = rest_of_all(l);
 
@@ -242,7 +242,7 @@ static struct stand_in *rest_of_forgotten(struct lives *l)
 	return s;
 }
 
-static struct stand_in *stand_in_of(struct lives *l, const struct rec_process *r)
+static struct stand_in *stand_in_of(struct process_table *l, const struct rec_process *r)
 {
 	struct stand_in *s = stand_in_find(l, r, false, FAMILIES);
 
@@ -261,7 +261,7 @@ static void stand_behind(struct stand_in *s, const struct iot_proc *p, const str
 
 /* --- ends --- */
 
-static void close_life(struct lives *l, struct life *f, const struct iot_proc *p)
+static void close_life(struct process_table *l, struct life *f, const struct iot_proc *p)
 {
 	if (f)
 		f->over = true;
@@ -269,7 +269,7 @@ static void close_life(struct lives *l, struct life *f, const struct iot_proc *p
 		l->gone[l->n_gone++] = (struct gone){ *p, clock_now(CLOCK_MONOTONIC) };
 }
 
-static void fold(struct lives *l, struct life *f, const struct iot_proc *p, const struct rec_process *rec)
+static void fold(struct process_table *l, struct life *f, const struct iot_proc *p, const struct rec_process *rec)
 {
 	struct stand_in *s = stand_in_of(l, rec);
 	struct rec_process own = *rec;
@@ -289,16 +289,16 @@ static void fold(struct lives *l, struct life *f, const struct iot_proc *p, cons
 	give(l, f, p, &own);
 }
 
-static void decide(struct lives *l, const struct iot_proc *p)
+static void decide(struct process_table *l, const struct iot_proc *p)
 {
-	struct life *f = sparse_find(&l->living, p->id);
+	struct life *f = id_table_find(&l->living, p->id);
 	const struct rec_process *rec = names_process(l->o.names, p);
 
 	if (!detect_wanted(l->o.detect, p->id)) {
 		if (!is_told(l, p->id))
 			probes_fold(l->o.probes, p->id, PROC_OTHER);
 	} else if (!rec || !f || !(p->flags & PROC_BORN) || (f->row && !l->o.events) || is_told(l, p->id) ||
-		   f->bytes >= LIVES_BYTES) {
+		   f->bytes >= PROCESS_TABLE_BYTES) {
 		set_told(l, p->id);
 		give(l, f, p, rec);
 	} else {
@@ -307,7 +307,7 @@ static void decide(struct lives *l, const struct iot_proc *p)
 	close_life(l, f, p);
 }
 
-void lives_ended(struct lives *l, const struct iot_proc *p)
+void process_table_end(struct process_table *l, const struct iot_proc *p)
 {
 	struct life *f;
 
@@ -324,16 +324,16 @@ void lives_ended(struct lives *l, const struct iot_proc *p)
 
 /* --- rounds --- */
 
-bool lives_bytes(struct lives *l, u32 owner, u64 bytes)
+bool process_table_count(struct process_table *l, u32 owner, u64 bytes)
 {
-	struct life *f = sparse_find(&l->living, owner);
+	struct life *f = id_table_find(&l->living, owner);
 
 	if (f)
 		f->bytes += bytes;
 	return f || owner < PROC_FIRST || is_told(l, owner) || probes_folded(l->o.probes, owner);
 }
 
-void lives_settle(struct lives *l)
+void process_table_settle(struct process_table *l)
 {
 	for (size_t i = 0; i < l->n_closing; i++)
 		decide(l, &l->closing[i]);
@@ -348,18 +348,18 @@ void lives_settle(struct lives *l)
 	}
 }
 
-bool lives_wanted(const struct lives *l, u32 id)
+bool process_table_wants(const struct process_table *l, u32 id)
 {
 	return is_told(l, id) || (detect_wanted(l->o.detect, id) && probes_folded(l->o.probes, id) != PROC_OTHER);
 }
 
-bool lives_waits(struct lives *l, u32 owner)
+bool process_table_waits(struct process_table *l, u32 owner)
 {
 	struct life *f;
 
-	if (owner < PROC_FIRST || lives_wanted(l, owner) || probes_folded(l->o.probes, owner))
+	if (owner < PROC_FIRST || process_table_wants(l, owner) || probes_folded(l->o.probes, owner))
 		return false;
-	f = sparse_find(&l->living, owner);
+	f = id_table_find(&l->living, owner);
 	if (!f || f->over)
 		return false;
 	if (!l->last && !f->forgotten && clock_now(CLOCK_MONOTONIC) - f->since_ns < WAIT_NS)
@@ -368,12 +368,12 @@ bool lives_waits(struct lives *l, u32 owner)
 	return false;
 }
 
-void lives_last(struct lives *l)
+void process_table_end_waits(struct process_table *l)
 {
 	l->last = true;
 }
 
-u32 lives_owner(struct lives *l, u32 owner)
+u32 process_table_owner(struct process_table *l, u32 owner)
 {
 	u32 to = probes_folded(l->o.probes, owner);
 	struct life *f;
@@ -384,7 +384,7 @@ u32 lives_owner(struct lives *l, u32 owner)
 		return owner;
 	if (!detect_wanted(l->o.detect, owner))
 		return PROC_OTHER;
-	f = sparse_find(&l->living, owner);
+	f = id_table_find(&l->living, owner);
 	if (!f)
 		return rest_of_forgotten(l)->rec.id;
 	if (!f->row)
@@ -393,17 +393,17 @@ u32 lives_owner(struct lives *l, u32 owner)
 	return owner;
 }
 
-bool lives_over(struct lives *l, u32 owner, bool quiet)
+bool process_table_is_over(struct process_table *l, u32 owner, bool quiet)
 {
 	struct life *f;
 
 	if (owner < PROC_FIRST)
 		return false;
-	f = sparse_find(&l->living, owner);
+	f = id_table_find(&l->living, owner);
 	return f ? f->over : quiet;
 }
 
-void lives_forget(struct lives *l)
+void process_table_forget(struct process_table *l)
 {
 	u64 now = clock_now(CLOCK_MONOTONIC);
 	size_t n = 0;
@@ -413,7 +413,7 @@ void lives_forget(struct lives *l)
 	for (; n < l->n_freed && now - l->gone[n].ns >= NAMES_NS; n++) {
 		names_forget(l->o.names, l->gone[n].proc.id);
 		detect_forget(l->o.detect, l->gone[n].proc.id);
-		sparse_drop(&l->living, l->gone[n].proc.id);
+		id_table_drop(&l->living, l->gone[n].proc.id);
 	}
 	if (!n)
 		return;
@@ -422,17 +422,17 @@ void lives_forget(struct lives *l)
 	memmove(l->gone, l->gone + n, l->n_gone * sizeof(*l->gone));
 }
 
-void lives_forget_event(struct lives *l, u32 owner)
+void process_table_lose_event(struct process_table *l, u32 owner)
 {
-	struct life *f = owner < PROC_FIRST ? NULL : sparse_find(&l->living, owner);
+	struct life *f = owner < PROC_FIRST ? NULL : id_table_find(&l->living, owner);
 
 	if (f)
 		f->forgotten++;
 }
 
-u64 lives_forgotten(struct lives *l, u32 owner)
+u64 process_table_lost_events(struct process_table *l, u32 owner)
 {
-	struct life *f = sparse_find(&l->living, owner);
+	struct life *f = id_table_find(&l->living, owner);
 	u64 n = f ? f->forgotten : 0;
 
 	if (f)

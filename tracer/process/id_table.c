@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* sparse.c - parts of some elements each, made when the first is there and freed with the last. */
+/* id_table.c - parts of some elements each, made when the first is there and freed with the last. */
 #include <stdlib.h>
 #include <string.h>
-#include "sparse.h"
+#include "id_table.h"
 
 #define PART 64 /* elements */
 
-struct sparse_part {
+struct id_table_part {
 	u64 used; /* bits */
 	char element[];
 };
 
-void *sparse_find(const struct sparse *s, u32 number)
+void *id_table_find(const struct id_table *s, u32 number)
 {
-	struct sparse_part *p = number / PART < s->room ? s->parts[number / PART] : NULL;
+	struct id_table_part *p = number / PART < s->room ? s->parts[number / PART] : NULL;
 
 	return p && p->used >> number % PART & 1 ? p->element + number % PART * s->size : NULL;
 }
 
-void *sparse_make(struct sparse *s, u32 number)
+void *id_table_make(struct id_table *s, u32 number)
 {
 	size_t at = number / PART, old;
-	struct sparse_part *p;
+	struct id_table_part *p;
 
 	while (at >= s->room) {
 		old = s->room;
@@ -38,10 +38,10 @@ void *sparse_make(struct sparse *s, u32 number)
 	return p->element + number % PART * s->size;
 }
 
-void sparse_drop(struct sparse *s, u32 number)
+void id_table_drop(struct id_table *s, u32 number)
 {
-	char *element = sparse_find(s, number);
-	struct sparse_part *p;
+	char *element = id_table_find(s, number);
+	struct id_table_part *p;
 
 	if (!element)
 		return;
@@ -54,10 +54,10 @@ void sparse_drop(struct sparse *s, u32 number)
 	s->parts[number / PART] = NULL;
 }
 
-void sparse_free(struct sparse *s, void (*body)(void *element))
+void id_table_free(struct id_table *s, void (*body)(void *element))
 {
 	for (size_t at = 0; at < s->room; at++) {
-		struct sparse_part *p = s->parts[at];
+		struct id_table_part *p = s->parts[at];
 
 		for (size_t i = 0; p && body && i < PART; i++)
 			if (p->used >> i & 1)

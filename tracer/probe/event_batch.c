@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* packs.c - the reading side of packs of events. */
+/* event_batch.c - the reading side of packs of events. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include "packs.h"
+#include "event_batch.h"
 #include "tracer.h"
 
 /* How far a processor's events are taken; how many there were at the mark, and `begun` then. */
-struct packs_reader {
+struct event_batch_reader {
 	u64 taken, n, begun;
 };
 
-int packs_open(struct packs *p, int fd, int cpus)
+int event_batch_open(struct event_batches *p, int fd, int cpus)
 {
 	void *at;
 
@@ -28,7 +28,7 @@ int packs_open(struct packs *p, int fd, int cpus)
 }
 
 /* Events before n that were not taken will not come. */
-static void miss_before(struct packs *p, struct packs_reader *r, u64 n)
+static void miss_before(struct event_batches *p, struct event_batch_reader *r, u64 n)
 {
 	if (n <= r->taken)
 		return;
@@ -37,7 +37,7 @@ static void miss_before(struct packs *p, struct packs_reader *r, u64 n)
 }
 
 /* Gives the events of a pack before `to` that were not taken. */
-static size_t give(struct packs_reader *r, const struct iot_ring_pack *p, u64 to, packs_event *event, void *arg)
+static size_t give(struct event_batch_reader *r, const struct iot_ring_pack *p, u64 to, event_batch_event *event, void *arg)
 {
 	struct iot_event e = {
 		.task = p->proc, .tid = p->tid, .owner = p->proc, .file = p->file, .dev = p->dev, .cpu = p->cpu, .kind = p->kind, .sub = p->sub,
@@ -59,15 +59,15 @@ static size_t give(struct packs_reader *r, const struct iot_ring_pack *p, u64 to
 	return r->taken - from;
 }
 
-size_t packs_take(struct packs *p, const struct iot_ring_pack *pack, packs_event *event, void *arg)
+size_t event_batch_take(struct event_batches *p, const struct iot_ring_pack *pack, event_batch_event *event, void *arg)
 {
-	struct packs_reader *r = &p->of[pack->cpu];
+	struct event_batch_reader *r = &p->of[pack->cpu];
 
 	miss_before(p, r, pack->first); /* packs of a processor come in their order */
 	return give(r, pack, pack->first + pack->n, event, arg);
 }
 
-void packs_mark(struct packs *p)
+void event_batch_mark(struct event_batches *p)
 {
 	for (int cpu = 0; cpu < p->cpus; cpu++) {
 		p->of[cpu].n = __atomic_load_n(&p->all[cpu].n, __ATOMIC_ACQUIRE);
@@ -85,10 +85,10 @@ static bool copy(const struct iot_packs *all, u64 *begun, struct iot_ring_pack *
 	return *begun % 2 == 0 && __atomic_load_n(&all->begun, __ATOMIC_RELAXED) == *begun;
 }
 
-void packs_look(struct packs *p, packs_event *event, void *arg)
+void event_batch_take_rest(struct event_batches *p, event_batch_event *event, void *arg)
 {
 	for (int cpu = 0; cpu < p->cpus; cpu++) {
-		struct packs_reader *r = &p->of[cpu];
+		struct event_batch_reader *r = &p->of[cpu];
 		struct iot_ring_pack before, now;
 		u64 begun;
 
@@ -103,10 +103,10 @@ void packs_look(struct packs *p, packs_event *event, void *arg)
 	}
 }
 
-void packs_close(struct packs *p)
+void event_batch_close(struct event_batches *p)
 {
 	if (p->all)
 		munmap((void *)p->all, p->cpus * sizeof(*p->all));
 	free(p->of);
-	*p = (struct packs){ 0 };
+	*p = (struct event_batches){ 0 };
 }

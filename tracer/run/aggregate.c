@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* cells.c - aggregates of one second: sums since they began, minus what they were a second ago. Those of processes that ended are
+/* aggregate.c - aggregates of one second: sums since they began, minus what they were a second ago. Those of processes that ended are
  * given back to the kernel side (probe.h), so that its table holds what lives.
  *
  * What is remembered of an aggregate has its number: as much as the kernel side can have (2.5 MiB), however long it records.
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include "cells.h"
+#include "aggregate.h"
 #include "hash.h"
 #include "tracer.h"
 
@@ -30,12 +30,12 @@ struct sum {
 };
 #define SUMS (2 * IOT_MAX_CELLS) /* a power of two */
 
-struct cells {
+struct aggregates {
 	struct slot slot[IOT_MAX_CELLS];
 	u32 n;                  /* numbers that were ever used */
 	u64 device_ops;         /* of aggregates that were given back */
 	u32 past[256];          /* devices of these */
-	struct cells_devices past_devices;
+	struct aggregate_devices past_devices;
 	bool by_disk;
 	struct sum sums[SUMS];
 	u32 used[IOT_MAX_CELLS]; /* places in `sums` */
@@ -47,32 +47,32 @@ static const u8 kind_layers[] = {
 #include "kinds.def"
 };
 
-int cells_new(struct cells **out, bool by_disk)
+int aggregate_new(struct aggregates **out, bool by_disk)
 {
-	struct cells *c = calloc(1, sizeof(*c));
+	struct aggregates *c = calloc(1, sizeof(*c));
 
 	*out = c;
 	if (!c)
 		return fail(ENOMEM, "aggregates");
-	c->past_devices = (struct cells_devices){ .devs = c->past, .room = N_OF(c->past) };
+	c->past_devices = (struct aggregate_devices){ .devs = c->past, .room = N_OF(c->past) };
 	c->by_disk = by_disk;
 	return 0;
 }
 
-void cells_free(struct cells *c)
+void aggregate_free(struct aggregates *c)
 {
 	free(c);
 }
 
-void cells_begin(struct cells *c)
+void aggregate_begin(struct aggregates *c)
 {
 	for (u32 i = 0; i < c->n; i++)
 		c->slot[i].fresh = false;
 }
 
-void cells_keep(void *arg, u32 number, const struct iot_cell_key *key, const struct iot_cell *now)
+void aggregate_keep(void *arg, u32 number, const struct iot_cell_key *key, const struct iot_cell *now)
 {
-	struct cells *c = arg;
+	struct aggregates *c = arg;
 	struct slot *s = &c->slot[number];
 
 	s->key = *key;
@@ -87,14 +87,14 @@ static bool has_news(const struct slot *s)
 	return s->fresh && memcmp(&s->now, &s->given, sizeof(s->now));
 }
 
-void cells_bytes(const struct cells *c, void (*owner)(void *arg, u32 owner, u64 bytes), void *arg)
+void aggregate_bytes(const struct aggregates *c, void (*owner)(void *arg, u32 owner, u64 bytes), void *arg)
 {
 	for (u32 i = 0; i < c->n; i++)
 		if (has_news(&c->slot[i]))
 			owner(arg, c->slot[i].key.owner, c->slot[i].now.bytes - c->slot[i].given.bytes);
 }
 
-static int give_one(const struct iot_cell_key *key, const struct iot_cell *v, u64 sec, cells_give *give, void *arg)
+static int give_one(const struct iot_cell_key *key, const struct iot_cell *v, u64 sec, aggregate_give *give, void *arg)
 {
 	struct rec_agg r = {
 		.sec = sec, .kind = key->kind, .owner = key->owner, .dev = key->dev, .cause = key->cause,
@@ -110,7 +110,7 @@ static int give_one(const struct iot_cell_key *key, const struct iot_cell *v, u6
 	return give(arg, &r);
 }
 
-static struct sum *sum_of(struct cells *c, const struct iot_cell_key *key)
+static struct sum *sum_of(struct aggregates *c, const struct iot_cell_key *key)
 {
 	size_t i;
 
@@ -134,7 +134,7 @@ static void add(struct iot_cell *sum, const struct iot_cell *v)
 		sum->max_ns = v->max_ns;
 }
 
-static int take_slot(struct cells *c, struct slot *s, u64 sec, cells_owner *owner, cells_give *give, void *arg)
+static int take_slot(struct aggregates *c, struct slot *s, u64 sec, aggregate_owner *owner, aggregate_give *give, void *arg)
 {
 	const struct iot_cell *now = &s->now, *was = &s->given;
 	struct iot_cell added = {
@@ -145,7 +145,7 @@ static int take_slot(struct cells *c, struct slot *s, u64 sec, cells_owner *owne
 	struct iot_cell_key key = s->key;
 
 	key.owner = owner(arg, key.owner);
-	if (key.owner == CELLS_WAIT)
+	if (key.owner == AGGREGATE_WAIT)
 		return 0;
 	s->given = *now;
 	if (key.owner == s->key.owner)
@@ -154,7 +154,7 @@ static int take_slot(struct cells *c, struct slot *s, u64 sec, cells_owner *owne
 	return 0;
 }
 
-int cells_take(struct cells *c, u64 sec, cells_owner *owner, cells_give *give, void *arg)
+int aggregate_take(struct aggregates *c, u64 sec, aggregate_owner *owner, aggregate_give *give, void *arg)
 {
 	int err = 0;
 
@@ -180,7 +180,7 @@ static bool is_device_op(const struct iot_cell_key *key)
 	return key->owner != PROC_SELF && key->owner != PROC_OTHER && (layer == LAYER_BLOCK || layer == LAYER_FS);
 }
 
-void cells_add_device(struct cells_devices *l, u32 owner, u32 dev)
+void aggregate_add_device(struct aggregate_devices *l, u32 owner, u32 dev)
 {
 	size_t i;
 
@@ -192,16 +192,16 @@ void cells_add_device(struct cells_devices *l, u32 owner, u32 dev)
 		l->devs[l->n++] = dev;
 }
 
-static void note_device(struct cells_devices *l, const struct iot_cell_key *key, bool by_disk)
+static void note_device(struct aggregate_devices *l, const struct iot_cell_key *key, bool by_disk)
 {
 	u8 layer = key->kind < KIND_MAX ? kind_layers[key->kind] : LAYER_NONE;
 
 	l->raw |= key->owner >= PROC_FIRST && key->sub == SUB_FT_BLK;
 	if (by_disk || (layer != LAYER_BLOCK && layer != LAYER_FS))
-		cells_add_device(l, key->owner, key->dev);
+		aggregate_add_device(l, key->owner, key->dev);
 }
 
-static void forget(struct cells *c, struct probes *p, u32 number)
+static void forget(struct aggregates *c, struct probes *p, u32 number)
 {
 	struct slot *s = &c->slot[number];
 
@@ -212,7 +212,7 @@ static void forget(struct cells *c, struct probes *p, u32 number)
 	probes_cell_free(p, number);
 }
 
-void cells_collect(struct cells *c, struct probes *p, bool (*over)(void *arg, u32 owner, bool quiet), void *arg)
+void aggregate_collect(struct aggregates *c, struct probes *p, bool (*over)(void *arg, u32 owner, bool quiet), void *arg)
 {
 	u64 now = clock_now(CLOCK_MONOTONIC);
 
@@ -228,7 +228,7 @@ void cells_collect(struct cells *c, struct probes *p, bool (*over)(void *arg, u3
 	}
 }
 
-u64 cells_device_ops(const struct cells *c)
+u64 aggregate_device_ops(const struct aggregates *c)
 {
 	u64 ops = c->device_ops;
 
@@ -238,11 +238,11 @@ u64 cells_device_ops(const struct cells *c)
 	return ops;
 }
 
-void cells_devices(const struct cells *c, struct cells_devices *l)
+void aggregate_devices(const struct aggregates *c, struct aggregate_devices *l)
 {
 	l->raw |= c->past_devices.raw;
 	for (size_t i = 0; i < c->past_devices.n; i++)
-		cells_add_device(l, PROC_FIRST, c->past_devices.devs[i]);
+		aggregate_add_device(l, PROC_FIRST, c->past_devices.devs[i]);
 	for (u32 i = 0; i < c->n; i++)
 		if (c->slot[i].fresh)
 			note_device(l, &c->slot[i].key, c->by_disk);

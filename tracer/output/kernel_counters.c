@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* truth.c - /sys/block counters, ext4's session_write_kbytes, /proc/PID/io and /proc/meminfo.
+/* kernel_counters.c - /sys/block counters, ext4's session_write_kbytes, /proc/PID/io and /proc/meminfo.
  *
  * The gate and a counter cannot be used at one instant, and a disk need not wait for us. So the programs count what completes
  * while the gate is closed: what the kernel counted between its two readings is what was recorded and that.
@@ -17,7 +17,7 @@
 #include "names.h"
 #include "procfs.h"
 #include "tracer.h"
-#include "truth.h"
+#include "kernel_counters.h"
 
 /* Columns of /sys/block/NAME/stat, counted from 0; sectors have 512 bytes whatever the disk says. */
 static const struct {
@@ -82,7 +82,7 @@ struct io {
 	u64 start, rchar, wchar;
 };
 
-struct truth {
+struct kernel_counters {
 	struct counters begin, end;
 	struct io *io;
 	size_t n_io, room_io;
@@ -356,19 +356,19 @@ static int read_io(u32 pid, struct io *io)
 	return n == sizeof(*io) && io->pid == pid ? 0 : -ENOENT;
 }
 
-void truth_serve(void)
+void kernel_counters_serve(void)
 {
 	ask_serve(ASK_ACCOUNT, answer_account, NULL);
 }
 
 /* Processes that are asked for at once. */
 struct those {
-	struct truth *truth;
+	struct kernel_counters *counters;
 	u32 pid[IO_AT_ONCE];
 	size_t n;
 };
 
-static void keep_io(struct truth *t, const struct io *io)
+static void keep_io(struct kernel_counters *t, const struct io *io)
 {
 	if (grow((void **)&t->io, t->n_io, &t->room_io, sizeof(*t->io)))
 		return;
@@ -383,10 +383,10 @@ static void read_those(struct those *those)
 	ssize_t n = ask(ASK_ACCOUNT, (struct ask_about){ 0 }, those->pid, those->n * sizeof(*those->pid), io, sizeof(io));
 
 	for (size_t i = 0; n >= 0 && i < n / sizeof(*io); i++)
-		keep_io(those->truth, &io[i]);
+		keep_io(those->counters, &io[i]);
 	for (size_t i = 0; n == -EBUSY && i < those->n; i++)
 		if (!read_io(those->pid[i], io))
-			keep_io(those->truth, io);
+			keep_io(those->counters, io);
 	those->n = 0;
 }
 
@@ -399,25 +399,25 @@ static void begin_process(void *arg, u32 pid, u32 ppid)
 		read_those(those);
 }
 
-int truth_begin(struct truth **out, const struct probes *probes)
+int kernel_counters_begin(struct kernel_counters **out, const struct probes *probes)
 {
 	struct those those = { .n = 0 };
-	struct truth *t = calloc(1, sizeof(*t));
+	struct kernel_counters *t = calloc(1, sizeof(*t));
 
 	*out = t;
 	if (!t)
 		return fail(ENOMEM, "counters");
 	t->begin.probes = t->end.probes = probes;
 	t->end.end = true;
-	those.truth = t;
+	those.counters = t;
 	procfs_list(begin_process, &those);
 	read_those(&those);
-	truth_calm(NSEC / 20);
+	kernel_counters_wait_idle(NSEC / 20);
 	read_counters(&t->begin);
 	return 0;
 }
 
-int truth_end(struct truth *t)
+int kernel_counters_end(struct kernel_counters *t)
 {
 	t->end.n = 0;
 	read_counters(&t->end);
@@ -457,7 +457,7 @@ static bool is_uncounted(const struct counter *begin, const struct counter *end)
 	return !ignored && (end->uncounted || (begin && begin->uncounted));
 }
 
-void truth_devices(const struct truth *t, void (*give)(void *arg, const struct rec_truth *), void *arg)
+void kernel_counters_devices(const struct kernel_counters *t, void (*give)(void *arg, const struct rec_truth *), void *arg)
 {
 	for (size_t i = 0; i < t->end.n; i++) {
 		const struct counter *end = &t->end.c[i], *begin = find(&t->begin, end);
@@ -487,7 +487,7 @@ static void give_io(u32 pid, const char *what, u64 begin, u64 end, void (*give)(
 	give(arg, &r);
 }
 
-void truth_process(struct truth *t, u32 pid, void (*give)(void *arg, const struct rec_truth *), void *arg)
+void kernel_counters_process(struct kernel_counters *t, u32 pid, void (*give)(void *arg, const struct rec_truth *), void *arg)
 {
 	struct io now;
 
@@ -524,7 +524,7 @@ static void requests(u64 *done, u64 *in_flight)
 		closedir(d);
 }
 
-void truth_calm(u64 limit_ns)
+void kernel_counters_wait_idle(u64 limit_ns)
 {
 	const struct timespec pause = { .tv_nsec = 2000000 };
 	u64 until = clock_now(CLOCK_MONOTONIC) + limit_ns, before, done, in_flight;
@@ -539,7 +539,7 @@ void truth_calm(u64 limit_ns)
 	}
 }
 
-int truth_dirty(u64 *bytes)
+int kernel_counters_dirty(u64 *bytes)
 {
 	char text[4096], *line;
 
@@ -552,7 +552,7 @@ int truth_dirty(u64 *bytes)
 	return 0;
 }
 
-void truth_free(struct truth *t)
+void kernel_counters_free(struct kernel_counters *t)
 {
 	if (!t)
 		return;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* puts.c - the names of the calls that put something into journals.
+/* journal_credit.c - the names of the calls that put something into journals.
  *
  * To add a call: a row. Calls without one are given by their number.
  */
 #include <stdio.h>
 #include <sys/syscall.h>
 #include "clean.h"
-#include "puts.h"
+#include "journal_credit.h"
 
 #define CALL(name) [PUT_CALL + SYS_##name] = #name
 
@@ -29,7 +29,7 @@ static const char *const names[] = {
 #endif
 };
 
-const char *put_call_name(u16 call, char *to, size_t size)
+const char *journal_credit_call_name(u16 call, char *to, size_t size)
 {
 	if (call < N_OF(names) && names[call])
 		return names[call];
