@@ -624,7 +624,7 @@ spy() { # NAME
 
 @test "a stranger's device under a mount's name is not opened to be synced" {
 	need cc gcc
-	cc -D_GNU_SOURCE -I"$root/base" -I"$root/bpf" -I"$root/stream" -I"$root/tracer/platform" -o settle "$root/tests/tools/settle.c" "$root"/tracer/platform/{settle,checkpoint}.c \
+	cc -D_GNU_SOURCE -I"$root/base" -I"$root/bpf" -I"$root/stream" -I"$root/tracer/platform" -o settle "$root/tests/tools/settle.c" "$root"/tracer/platform/{settle,checkpoint,mountpoint}.c \
 		"$root"/base/*.c -pthread
 	same "a folder" "$(./settle "$place/ours")" 0
 	touch ours/file # a file can be mounted on

@@ -4,13 +4,6 @@
 #ifndef IOT_ERRANDS_H
 #define IOT_ERRANDS_H
 
-#include "outputs.h"
-
-#define ERRANDS_KEPT (MAX_OUTPUTS + 2)
-
-/* Says who answers, by these outputs, which are open. Lists the descriptors that the helper needs. */
-void errands_serve(const struct outputs *, int kept[ERRANDS_KEPT]);
-
 /* Removes "-wal" or "-shm" of one of the stores, in whose folder `dir` it is. Returns 0 or a negative errno. */
 int errand_remove(int dir, const char *name);
 

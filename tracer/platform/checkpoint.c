@@ -17,8 +17,8 @@
 #include <linux/magic.h>
 #include <unistd.h>
 #include "checkpoint.h"
+#include "mountpoint.h"
 #include "place.h"
-#include "settle.h"
 
 /* Shared by the helper that freezes and its keeper. */
 static struct held {
@@ -40,7 +40,7 @@ void checkpoint_thaw(void)
 
 	if (!atomic_load(&held->frozen))
 		return;
-	fd = settle_open(held->mount);
+	fd = mountpoint_open(held->mount);
 	if (fd >= 0 && !fstat(fd, &st) && st.st_dev == held->dev)
 		ioctl(fd, FITHAW, 0);
 	if (fd >= 0)

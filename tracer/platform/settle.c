@@ -2,7 +2,7 @@
 /* settle.c - has a helper sync, and empty journals, one file system after the other, so that the ring is read meanwhile and one that
  * does not answer holds nobody up. What a helper calls is not recorded, and what it causes belongs to those who made the bytes dirty. */
 #include <errno.h>
-#include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include "ask.h"
 #include "checkpoint.h"
-#include "place.h"
+#include "mountpoint.h"
 #include "settle.h"
 
 /* A question; the place where it is mounted follows, an empty one: everything is synced. */
@@ -34,24 +34,6 @@ struct settle_job {
 
 /* --- in a helper --- */
 
-/* A folder, or a file, which can be mounted on too. Whoever can write a folder on the way may have put another thing there: to open a
- * device may be an order to it (watchdog, tape). */
-int settle_open(const char *mount)
-{
-	auto_close int at = open(mount, O_PATH | O_CLOEXEC);
-	struct stat st;
-	char path[32];
-	int fd;
-
-	if (at < 0 || fstat(at, &st))
-		return -errno;
-	if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))
-		return -PLACE_EXCHANGED;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", at);
-	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
-}
-
 static ssize_t answer_settle(void *arg, const void *question, size_t len, void *answer, size_t room)
 {
 	const struct asked *a = question;
@@ -66,7 +48,7 @@ static ssize_t answer_settle(void *arg, const void *question, size_t len, void *
 		sync();
 		return sizeof(*t);
 	}
-	fd = settle_open(mount);
+	fd = mountpoint_open(mount);
 	t->err = fd < 0 ? fd : syncfs(fd) ? -errno : 0;
 	if (!t->err && a->checkpoint)
 		t->checkpoint_err = checkpoint_mount(fd, mount, a->dev);

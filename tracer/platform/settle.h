@@ -34,9 +34,6 @@ u64 settle_since_ns(const struct settle_job *);
 /* Waits no longer for what is synced now, which is reported, and goes on with the next; all: with none. */
 void settle_skip(struct settle_job *, bool all);
 
-/* Opens what is mounted at a place, without obeying what somebody else may have put there. Returns a descriptor or a negative errno. */
-int settle_open(const char *mount);
-
 /* Gives up what is under way. */
 void settle_free(struct settle_job *);
 

@@ -11,6 +11,17 @@
 #include <sys/wait.h>
 #include "probe_parts.h"
 
+void program_refuse(struct probes *p, const char *name, const char *why)
+{
+	int row = program_row(name);
+
+	if (row < 0)
+		return;
+	snprintf(p->reason[row], sizeof(p->reason[row]), "%.255s", why);
+	p->info[row].reason = p->reason[row];
+	p->info[row].chosen = false;
+}
+
 void program_deny(struct probes *p, const char *name, const char *why)
 {
 	int row = program_row(name);

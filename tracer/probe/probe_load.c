@@ -14,26 +14,6 @@
 #include <sys/syscall.h>
 #include "probe_parts.h"
 
-int program_row(const char *name)
-{
-	for (size_t i = 0; i < n_programs; i++)
-		if (!strcmp(programs[i].name, name))
-			return i;
-	return -1;
-}
-
-/* Switches a program off and notes why. */
-void program_refuse(struct probes *p, const char *name, const char *why)
-{
-	int row = program_row(name);
-
-	if (row < 0)
-		return;
-	snprintf(p->reason[row], sizeof(p->reason[row]), "%.255s", why);
-	p->info[row].reason = p->reason[row];
-	p->info[row].chosen = false;
-}
-
 /* The variable `name` in the read-only data of an object, before it is loaded. */
 static void *rodata(struct bpf_object *o, const char *name, size_t size)
 {

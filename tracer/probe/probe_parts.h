@@ -56,6 +56,8 @@ struct program {
 #define MAX_PROGRAMS 96
 extern const struct program programs[];
 extern const size_t n_programs;
+/* The row of a program; -1 none. */
+int program_row(const char *name);
 #define NOT_MOUNTED "no file system of this type was mounted: attached when one is, what it did before is not known"
 #define NOT_ASKED "layer not asked for" /* why a program was left out that nothing is wrong with */
 #define NOT_NEEDED "for older kernels"
@@ -88,6 +90,8 @@ extern const size_t n_function_rows;
 
 #define MAX_MAPS 192
 #define MAX_SYMBOLS 64 /* as map `functions` */
+#define SKIPPED_FIRST LOSS_MAX /* the first of two copies: the second did its work */
+#define SKIPS (LOSS_MAX + 1)   /* losses, and SKIPPED_FIRST */
 #define SHARE_BATCH 256 /* more than a bucket of map `late` may hold */
 
 /* A map that has all its elements once for each processor, those of one behind each other. Mapped as far as they are used: what is mapped counts as
@@ -143,8 +147,8 @@ struct probes {
 	const struct iot_filesum_slot *sum_slots; /* whose sums by file are, mapped; NULL: no layer has any */
 	s64 *sum_users;                /* how many of them each user has, mapped */
 	struct each sums;              /* theirs: struct iot_filesum */
-	u64 misses_before[LOSS_MAX + 1];   /* skipped while the gate was still closed */
-	u64 misses[LOSS_MAX + 1];          /* skipped inside the run, where misses_known: probes_skips_end() */
+	u64 misses_before[SKIPS];   /* skipped while the gate was still closed */
+	u64 misses[SKIPS];          /* skipped inside the run, where misses_known: probes_skips_end() */
 	bool misses_known;
 	int cpus;
 	u32 max_cells, max_writers, max_claims, max_bios, max_requests;
@@ -168,8 +172,6 @@ static inline bool probes_over(const struct probes *p)
 	return p->opts.over && p->opts.over();
 }
 
-/* The row of a program; -1 none. */
-int program_row(const char *name);
 /* Switches a program off and notes why: this kernel has no place for it, or nobody asked for it. */
 void program_refuse(struct probes *, const char *name, const char *why);
 /* The same for one that the kernel was given and refused, which is a fault (probe_info.denied). */
@@ -272,6 +274,8 @@ void copies_close(struct probes *);
 bool fs_is_mounted(const char *type);
 void objects_wait(struct probes *, size_t n);
 void probes_unwatch(struct probes *);
+/* Fills n with how often the kernel skipped programs of all objects, by the loss that this is. */
+void skips_sum(const struct probes *, u64 n[SKIPS]);
 /* How many programs the kernel skipped, of object n, and of those of file systems that came during the run. */
 u64 object_skips(const struct probes *, size_t n);
 u64 late_skips(const struct probes *);
@@ -283,6 +287,8 @@ enum iot_sockets sockets_by_call(const struct probes *);
 
 /* Calls a program of type syscall with its context; returns what it returns, 0 also where it is not loaded or cannot be called. */
 u32 program_call(const struct probes *, const char *name, void *ctx, u32 size);
+/* Calls a program of type raw_tp on every processor; one that is offline refuses. */
+void program_call_each(const struct probes *, const char *name);
 /* Lets the kernel side divide what its probes left: bytes of transactions with too many owners. */
 void late_share(struct probes *);
 

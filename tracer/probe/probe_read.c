@@ -325,70 +325,16 @@ void probes_use(struct probes *p, struct probe_use *u)
 	*u = (struct probe_use){ p->state->used_cells, p->state->used_flows, count_keys(p, "procs"), count_keys(p, "files") };
 }
 
-/* Calls body for every program of an object that is loaded, with what the kernel says of it. */
-static void each_program(const struct bpf_object *o, void (*body)(const struct bpf_prog_info *, u64 *sum), u64 *sum)
-{
-	struct bpf_program *g;
-
-	if (!o)
-		return;
-	bpf_object__for_each_program(g, o) {
-		struct bpf_prog_info info = {};
-		u32 len = sizeof(info);
-
-		if (bpf_program__fd(g) >= 0 && !bpf_obj_get_info_by_fd(bpf_program__fd(g), &info, &len))
-			body(&info, sum);
-	}
-}
-
-#define SKIPPED_FIRST LOSS_MAX /* the first of two copies: the second did its work */
-
-/* What the kernel skipped because the same program was already running on the processor. */
-static void add_misses(const struct bpf_prog_info *info, u64 *n)
-{
-	if (is_clock(info->name) || copy_first(info->name, NULL))
-		return; /* a call that is not timed; one that another copy follows, or whose loss the first counts */
-	if (!strcmp(info->name, "syscall__exit"))
-		n[SKIPPED_FIRST] += info->recursion_misses;
-	else if (!strncmp(info->name, "syscall__exit", strlen("syscall__exit")))
-		n[LOSS_SKIPPED_CALL] += info->recursion_misses;
-	else
-		n[LOSS_SKIPPED] += info->recursion_misses;
-}
-
-static void add_time(const struct bpf_prog_info *info, u64 *sum)
-{
-	*sum += info->run_time_ns;
-}
-
-static void sum_misses(const struct probes *p, u64 n[LOSS_MAX + 1])
-{
-	memset(n, 0, (LOSS_MAX + 1) * sizeof(*n));
-	for (size_t i = 0; i < n_objects; i++) {
-		each_program(p->obj[i], add_misses, n);
-		n[LOSS_SKIPPED] -= copies_stood_in(p, i);
-	}
-}
-
-u64 object_skips(const struct probes *p, size_t n)
-{
-	u64 sum[LOSS_MAX + 1] = { 0 };
-
-	each_program(p->obj[n], add_misses, sum);
-	sum[LOSS_SKIPPED] -= copies_stood_in(p, n);
-	return (s64)sum[LOSS_SKIPPED] > 0 ? sum[LOSS_SKIPPED] : 0;
-}
-
 void probes_ready(struct probes *p)
 {
-	sum_misses(p, p->misses_before);
+	skips_sum(p, p->misses_before);
 }
 
 /* What the kernel has skipped since probes_ready(). */
-static void misses_now(const struct probes *p, u64 n[LOSS_MAX + 1])
+static void misses_now(const struct probes *p, u64 n[SKIPS])
 {
-	sum_misses(p, n);
-	for (u32 i = 0; i <= LOSS_MAX; i++)
+	skips_sum(p, n);
+	for (u32 i = 0; i < SKIPS; i++)
 		n[i] -= p->misses_before[i];
 	/* a program may be skipped, and its copy at work, between the two readings */
 	if ((s64)n[LOSS_SKIPPED] < 0)
@@ -474,7 +420,7 @@ void probes_lose_late(struct probes *p, u64 n)
 int probes_losses(struct probes *p, u64 n[LOSS_MAX])
 {
 	int fd = map_fd(p, "losses");
-	u64 values[p->cpus], misses[LOSS_MAX + 1];
+	u64 values[p->cpus], misses[SKIPS];
 
 	for (u32 i = 0; i < LOSS_MAX; i++) {
 		n[i] = 0;
@@ -504,14 +450,4 @@ int probes_set_group(struct probes *p, const struct iot_proc *proc, u32 group)
 		return 0;
 	return bpf_map_update_elem(map_fd(p, "groups"), &at, &value, BPF_ANY) ?
 		fail(errno, "cannot set the group of process %u", proc->pid) : 0;
-}
-
-int probes_cpu_ns(struct probes *p, u64 *ns)
-{
-	u64 sum = 0;
-
-	for (size_t i = 0; i < n_objects; i++)
-		each_program(p->obj[i], add_time, &sum);
-	*ns = sum;
-	return sum ? 0 : -ENODATA;
 }

@@ -3,6 +3,7 @@
  *
  * To add a probe, or another shape of it for another kernel: the program in bpf/, and a row in `programs`.
  */
+#include <string.h>
 #include <sys/syscall.h>
 #include "probe_parts.h"
 
@@ -273,5 +274,13 @@ const struct function_row function_rows[] = {
 	{ "raid5_end_write_request", FN_STRIPE },
 };
 const size_t n_function_rows = N_OF(function_rows);
+
+int program_row(const char *name)
+{
+	for (size_t i = 0; i < n_programs; i++)
+		if (!strcmp(programs[i].name, name))
+			return i;
+	return -1;
+}
 
 _Static_assert(N_OF(objects) <= MAX_OBJECTS && N_OF(objects) <= IOT_OBJECTS && N_OF(programs) <= MAX_PROGRAMS, "struct probes has no room for them");

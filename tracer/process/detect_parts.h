@@ -100,9 +100,11 @@ struct detect {
 	char why[3 * SYS_WHY_LEN];  /* of the record that was given last */
 };
 
-/* --- processes (detect.c) --- */
+/* --- processes (detect_processes.c) --- */
 
 struct seen *detect_seen(const struct detect *, u32 id);
+/* Decides what a process is that was not seen before; NULL: no memory. */
+struct seen *detect_decide(struct detect *, const struct iot_proc *);
 /* Whose path it is that a process uses. */
 struct sys_view detect_view(struct detect *, const struct seen *, bool outside);
 /* A process uses a file that tells what it is. */

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-only
 /* run.c - the run loop: attach everything, open one gate, record, settle, close the gate, read what was summed.
  *
- * One thread does it all but the syncing. It wakes up every few milliseconds to empty the ring, because programs never
- * wake it: a wake-up an event costs more than the event (facts measured in OVERHEAD of iot-trace(8)).
+ * One thread does all of it but the syncing (run_loop.c).
  */
 #include <errno.h>
 #include <stdio.h>
@@ -22,32 +21,9 @@
 #include "run_parts.h"
 #include "stop.h"
 
-#define POLL_NS (5 * NSEC / 1000)
 #define CALM_BEFORE_NS (NSEC / 20)    /* nobody's device requests for so long before the gate closes */
 #define COMMAND_GRACE_NS NSEC         /* Ctrl-C reaches the command too: time for it to end */
 #define PRIORITY -15                  /* what it gives back is what those wait for whom it traces, however many they are */
-#define ROUND_NS (NSEC / 4)           /* aggregates are read so often when their table fills up */
-
-/* Keeps recording until `over` says so, an output fails, or a second signal asks to end at once. */
-void run_record_until(struct run *r, bool (*over)(struct run *))
-{
-	u64 deadline = r->opts->duration_ns;
-
-	while (!r->err && !stop_again()) {
-		u64 now, wait = run_drain(r) ? 0 : POLL_NS;
-
-		now = since_start(r);
-		if (now >= r->next_ns)
-			run_end_second(r);
-		else if (probes_cells_scarce(r->probes) && clock_now(CLOCK_MONOTONIC) - r->round_ns >= ROUND_NS)
-			run_end_round(r);
-		if (over(r))
-			return;
-		if (deadline > now && deadline - now < wait)
-			wait = deadline - now;
-		stop_wait(wait);
-	}
-}
 
 static bool recording_over(struct run *r)
 {

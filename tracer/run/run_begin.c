@@ -11,7 +11,7 @@
 #include <time.h>
 #include "ask.h"
 #include "describe.h"
-#include "errands.h"
+#include "errands_helper.h"
 #include "fuse.h"
 #include "helpers.h"
 #include "open_files.h"

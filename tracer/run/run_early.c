@@ -105,3 +105,9 @@ void run_give_early(struct run *r, bool all)
 	while (all && r->n_early)
 		push_out(r);
 }
+
+void run_give_all_events(struct run *r)
+{
+	run_give_early(r, true);
+	run_flush(r);
+}

@@ -95,6 +95,16 @@ int run_prepare(struct run *);
 int run_want_families(struct run *);
 int run_start_command(struct run *);
 
+/* --- events that are given (run_events.c) --- */
+
+/* Gives an event to the outputs, with the batch that it fills. */
+void run_give(struct run *, const struct iot_event *);
+/* Gives the batch that is not full. */
+void run_flush(struct run *);
+/* Was the layer of this kind of operation asked for? Programs of other layers run too, where owners need them; their sums are
+ * not recorded. */
+bool run_keeps(const struct run *, u32 kind);
+
 /* --- records from the ring (run_ring.c) --- */
 
 /* Gives what is in the ring now; true when there is more. */
@@ -113,11 +123,6 @@ void run_end_devices(struct run *);
 /* A row of a process, for process_table.h. */
 void run_row(void *run, const struct iot_proc *, const struct rec_process *);
 
-/* Gives an event that waited. */
-void run_give(struct run *, const struct iot_event *);
-/* Gives all that wait: nobody is recognised after that. */
-void run_give_all_events(struct run *);
-
 /* --- which events are given, with --system (run_early.c) --- */
 
 /* Is the event given now? It may be changed; else it waits. */
@@ -126,6 +131,8 @@ bool run_choose(struct run *, struct iot_event *);
 void run_recognise(struct run *, u32 id);
 /* Gives what waits and is wanted by now; all: nothing waits any longer. */
 void run_give_early(struct run *, bool all);
+/* Gives all events that wait, and the last batch: no process is recognised after that. */
+void run_give_all_events(struct run *);
 
 /* --- which files are named (run_files.c) --- */
 
@@ -138,9 +145,6 @@ void run_use(struct run *, u32 file);
 /* With --system only: something did. */
 bool run_uses(const struct run *, u32 file);
 
-/* Is an operation of this kind of a layer that was asked for? Programs of others run too, where owners need them: what they tell is not kept. */
-bool run_keeps(const struct run *, u32 kind);
-
 /* --- sums, once a second (run_round.c) --- */
 
 /* Reads all aggregates into r->aggregates. */
@@ -150,7 +154,7 @@ void run_end_second(struct run *);
 void run_end_round(struct run *);
 void run_flow(void *run, const struct iot_flow_key *, const struct iot_flow *);
 
-/* --- the loop (run.c) and what it waits for in the end (run_settle.c) --- */
+/* --- the loop (run_loop.c), and what it waits for in the end (run_settle.c) --- */
 
 /* Keeps recording until `over` says so, an output fails, or a second signal asks to end at once. */
 void run_record_until(struct run *, bool (*over)(struct run *));

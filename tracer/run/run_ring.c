@@ -11,40 +11,6 @@
 #define ENDS_LOOK 64                  /* ends that are held back and may be told again */
 #define UNSURE_NS NSEC                /* so long an end of which others of its threads may have to say more is left alone */
 
-static void give_batch(struct run *r)
-{
-	if (!r->n_batch)
-		return;
-	take_error(r, r->sink->events(r->sink, r->batch, r->n_batch));
-	r->events += r->n_batch;
-	r->n_batch = 0;
-}
-
-/* Gives an event that waited. */
-void run_give(struct run *r, const struct iot_event *e)
-{
-	r->batch[r->n_batch++] = *e;
-	if (r->n_batch == IOT_EVENT_BATCH)
-		give_batch(r);
-}
-
-void run_give_all_events(struct run *r)
-{
-	run_give_early(r, true);
-	give_batch(r);
-}
-
-static const u8 kind_layers[] = {
-#define KIND(sym, layer, name, dir, text, doc) [KIND_##sym] = LAYER_##layer,
-#include "kinds.def"
-};
-
-/* That io_uring was used is known also where its layer was not asked for: what calls moved is not all then. */
-bool run_keeps(const struct run *r, u32 kind)
-{
-	return !r->opts->layers || kind == KIND_URING_OTHER || kind >= KIND_MAX || r->opts->layers & 1u << kind_layers[kind];
-}
-
 static void on_event(void *arg, const struct iot_event *e)
 {
 	struct run *r = arg;
@@ -64,7 +30,7 @@ static void on_event(void *arg, const struct iot_event *e)
 	}
 	r->n_batch++;
 	if (r->n_batch == IOT_EVENT_BATCH)
-		give_batch(r);
+		run_flush(r);
 }
 
 void run_row(void *arg, const struct iot_proc *p, const struct rec_process *rec)
@@ -272,7 +238,7 @@ bool run_drain(struct run *r)
 	const struct probe_callbacks callbacks = { r, on_event, on_process, on_path };
 	size_t n = probes_consume(r->probes, &callbacks);
 
-	give_batch(r);
+	run_flush(r);
 	run_give_ends(r, r->n_due);
 	if (n < PROBES_TAKE)
 		give_unsure(r, false);

@@ -3,15 +3,10 @@
 #include <cjson/cJSON.h>
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include "clean.h"
 #include "fail.h"
-#include "file.h"
 #include "keys.h"
-#include "place.h"
 
 /* The built-in rules are part of the program. */
 __asm__(".pushsection .rodata\n"
@@ -150,24 +145,6 @@ static int add_text(struct systems *db, const char *name, const char *text, size
 	return err;
 }
 
-char *sys_read_small(const char *path, size_t *len, const char **why)
-{
-	auto_close int fd = place_open_path(path, O_RDONLY | O_NONBLOCK);
-	char *text = NULL;
-	struct stat st;
-
-	*why = NULL;
-	if (fd < 0)
-		*why = place_error(fd, false);
-	else if (fstat(fd, &st))
-		*why = strerror(errno);
-	else if (!S_ISREG(st.st_mode))
-		*why = "not a regular file";
-	else if (!(text = read_all(fd, SYS_FILE_BYTES, len)))
-		*why = errno == EFBIG ? "larger than 1 MiB, which is refused" : strerror(errno);
-	return text;
-}
-
 int systems_add_file(struct systems *db, const char *path)
 {
 	struct where w = { .file = path };
@@ -211,14 +188,6 @@ int systems_add_dir(struct systems *db, const char *dir)
 	return err;
 }
 
-void sys_serve(const struct systems *db)
-{
-	sys_process_serve();
-	sys_look_serve();
-	sys_program_serve(db);
-	sys_roots_serve(db);
-}
-
 int systems_builtin(struct systems **out)
 {
 	struct systems *db = calloc(1, sizeof(*db));
@@ -237,7 +206,10 @@ int systems_builtin(struct systems **out)
 		systems_close(db);
 		return err;
 	}
-	sys_serve(db);
+	sys_process_serve();
+	sys_look_serve();
+	sys_program_serve(db);
+	sys_roots_serve(db);
 	*out = db;
 	return 0;
 }

@@ -210,7 +210,7 @@ enum sys_program sys_program_is(const struct systems *db, const struct sys_entry
 	while (q.a.entry < db->n && db->entry[q.a.entry] != e)
 		q.a.entry++;
 	sys_text(q.exe, sizeof(q.exe), p->exe);
-	sys_serve(db);
+	sys_program_serve(db);
 	if (ask(ASK_PROGRAM, (struct ask_about){ .pid = p->pid }, &q, sizeof(q.a) + strlen(q.exe) + 1, &answer, 1) != 1)
 		return SYS_PROGRAM_GONE;
 	return answer;

@@ -315,7 +315,7 @@ static bool look_at(const struct systems *db, const struct way *w, const char *i
 	struct told t;
 
 	sys_text(q.path, sizeof(q.path), inside);
-	sys_serve(db);
+	sys_roots_serve(db);
 	if (ask(ASK_FOLDER, of, &q, sizeof(q.a) + strlen(q.path) + 1, &t, sizeof(t)) != sizeof(t))
 		return false;
 	db->cache->over |= t.gone;

@@ -99,9 +99,7 @@ enum sys_program {
 enum sys_program sys_program_is(const struct systems *, const struct sys_entry *, const struct sys_proc *);
 /* The system that has programs of this file name; NULL none. */
 const char *sys_program_named(const struct systems *, const char *exe);
-/* Says who answers questions about processes, files and mounts (ask.h): by these rules, until other rules are to be asked. */
-void sys_serve(const struct systems *);
-/* The parts of that. */
+/* Register the answers to questions about processes, files and mounts (ask.h); the last two answer by these rules. */
 void sys_process_serve(void);
 void sys_look_serve(void);
 void sys_program_serve(const struct systems *);
