@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* iot-trace.c - main. */
+/* iot-trace.c - main(): reads the options, then traces, lists or explains. */
 #include <time.h>
 #include "command.h"
 #include "completion.h"

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* completion.c - scripts by which bash and zsh complete command lines of iot-trace, from the table of its options. */
+/* completion.c - scripts by which bash and zsh complete command lines of iot-trace, made from the
+ * table of its options.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,7 +9,7 @@
 #include "options.h"
 #include "systems/systems.h"
 
-/* Names of the storage systems that are built in. */
+/* Prints the names of the built-in storage systems. */
 static int put_systems(void)
 {
 	struct systems *rules = NULL;
@@ -43,7 +45,7 @@ static void zsh_option(const struct completed *c)
 	complete_zsh_option(&with);
 }
 
-/* Behind -- stands a command, whose own completion takes over where bash-completion is loaded. */
+/* A command follows "--"; its own completion takes over where bash-completion is loaded. */
 static int complete_bash(void)
 {
 	int err;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* completion.h - the scripts by which shells complete command lines of iot-trace. */
+/* completion.h - scripts by which shells complete command lines of iot-trace. */
 #ifndef IOT_COMPLETION_H
 #define IOT_COMPLETION_H
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* options.c - one table of options, from which both the parser (glibc's argp, base/arguments.h) and --help are made.
+/* options.c - one table of options, from which the parser (glibc's argp, base/arguments.h) and
+ * --help are made.
  *
  * To add an option: a row in `rows`, and the function that takes its value.
  */
@@ -18,18 +19,19 @@
 #include "options.h"
 #include "procfs.h"
 
-/* STOP: no more of the command line is looked at. */
+/* STOP ends the parsing: the rest of the command line is not read. */
 enum { STOP = -1 };
 
-/* Takes the value of an option (NULL when it has none). Returns 0, or STATUS_USAGE after a message. */
+/* Takes the value of an option (NULL when it has none). Returns 0, or STATUS_USAGE after a
+ * message. */
 typedef int take(struct options *, const char *value);
 
 static take take_duration, take_output, take_format, take_pid, take_comm, take_cgroup, take_container, take_unit, take_dev, take_all, take_layers, take_ready,
 	take_no_events, take_latency, take_settle, take_label, take_reduced, take_ring, take_table, take_probes, take_system, take_systems, take_wide, take_quiet;
 static take take_verbose, take_partial, take_doctor, take_completion, take_version;
 
-/* A row: letter (0 none), name (NULL: the head of a group), what its value is called (NULL: no value; behind "?": it may be left out), help,
- * function (NULL: help, below). */
+/* A row: letter (0: none), name (NULL: the heading of a group), name of the value (NULL: no value;
+ * after "?": the value is optional), help, function (NULL: help, below). */
 static const struct row {
 	char letter;
 	const char *name, *value, *help;
@@ -73,10 +75,13 @@ static const struct row {
 };
 
 static const char *const shells[] = { "bash", "zsh", NULL };
-/* Those of a table by their numbers, from the first that has a name on. */
-static const char *const format_names[] = { "text", "table", "jsonl", NULL };           /* from FORMAT_TEXT on */
-static const char *const latency_names[] = { "none", "sampled", "all", NULL };          /* from LATENCY_NONE on */
-static const char *const settle_names[] = { "none", "sync", "checkpoint", NULL };       /* from SETTLE_NONE on */
+/* Names of enumerators in their order, from the first that has a name. */
+/* from FORMAT_TEXT on */
+static const char *const format_names[] = { "text", "table", "jsonl", NULL };
+/* from LATENCY_NONE on */
+static const char *const latency_names[] = { "none", "sampled", "all", NULL };
+/* from SETTLE_NONE on */
+static const char *const settle_names[] = { "none", "sync", "checkpoint", NULL };
 static const char *const layer_names[] = {
 #define LAYER(sym, name, text, doc) [LAYER_##sym] = name,
 #include "kinds.def"
@@ -110,7 +115,7 @@ static int take_format(struct options *o, const char *value)
 	return fail_usage("unknown format '%s' (there are text, table, jsonl)", value);
 }
 
-/* Threads have folders in /proc too: only the whole process can be followed. */
+/* Threads have directories in /proc too, but only whole processes can be followed. */
 static int take_pid(struct options *o, const char *value)
 {
 	char path[PROCFS_PATH], status[4096], *line;
@@ -223,9 +228,11 @@ static int take_layers(struct options *o, const char *value)
 			break;
 		value += len + 1;
 	}
-	if (o->layers & 1u << LAYER_VFS) /* derived from them where no probe serves it */
+	/* VFS figures derive from these layers where no probe serves the VFS */
+	if (o->layers & 1u << LAYER_VFS)
 		o->layers |= 1u << LAYER_SYSCALL | 1u << LAYER_URING;
-	if (o->layers & 1u << LAYER_STORAGE) /* components: of the files that these tell of */
+	/* components belong to files, which these layers report */
+	if (o->layers & 1u << LAYER_STORAGE)
 		o->layers |= 1u << LAYER_SYSCALL | 1u << LAYER_URING | 1u << LAYER_FS | 1u << LAYER_BLOCK;
 	return 0;
 }
@@ -318,7 +325,7 @@ static int take_probes(struct options *o, const char *value)
 	return 0;
 }
 
-/* Whether the system is known is seen when all rules have been read. */
+/* The name is checked after all rules have been read. */
 static int take_system(struct options *o, const char *value)
 {
 	if (!*value)
@@ -343,7 +350,7 @@ static int take_systems(struct options *o, const char *value)
 	return 0;
 }
 
-/* A number is a descriptor: of those only what we were started with. */
+/* A number is a descriptor, which must be one that iot-trace was started with. */
 static int take_ready(struct options *o, const char *value)
 {
 	u64 fd;
@@ -405,7 +412,7 @@ void options_each(void (*call)(const struct completed *))
 		const char *name;
 		const char *const *choices;
 		bool list;
-		const char *bash, *zsh; /* as of complete.h */
+		const char *bash, *zsh; /* scripts, as complete.h takes them */
 	} known[] = {
 		{ "layers", layer_names + LAYER_NONE + 1, true },
 		{ "latency", latency_names },
@@ -491,7 +498,8 @@ static bool has_suffix(const char *path, const char *suffix)
 	return a > b && !strcmp(path + a - b, suffix);
 }
 
-/* A store is known by its name. Everything else has the format that was asked for, or is JSON Lines by its name. */
+/* A store is recognised by its file name. Any other output has the format that was asked for, or is
+ * JSON Lines by its file name. */
 static int choose_formats(struct options *o)
 {
 	size_t streams = 0;
@@ -550,7 +558,7 @@ bool options_by_pid(const struct options *o)
 	return o->n_pids || (o->command && !o->all);
 }
 
-/* Adds formatted text to the end of buf, as much as fits. */
+/* Appends formatted text to buf, as much as fits. */
 __attribute__((format(printf, 3, 4))) static void add_text(char *buf, size_t size, const char *format, ...)
 {
 	size_t n = strlen(buf);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* options.h - the command line of iot-trace, checked as far as it can be without touching the kernel side. */
+/* options.h - the command line of iot-trace, checked as far as possible without the kernel side. */
 #ifndef IOT_OPTIONS_H
 #define IOT_OPTIONS_H
 
@@ -22,59 +22,62 @@ struct output {
 	enum format format;
 };
 
-/* Strings point into argv. */
+/* All that a command line asks for. Strings point into argv. */
 struct options {
 	enum mode mode;
-	u64 duration_ns;        /* 0: until the command ends, or a signal */
+	u64 duration_ns;        /* 0: until the command ends, or a signal comes */
 	struct output outputs[MAX_OUTPUTS];
-	size_t n_outputs;       /* 0: print in words what happened at the end */
+	size_t n_outputs;       /* 0: print the first screen at the end */
 	enum format format;
 	u32 pids[MAX_PIDS];
 	size_t n_pids;
 	char comm[IOT_COMM_LEN];
-	struct groups groups;   /* control groups of which one must hold the process */
-	const char *group_names[MAX_GROUP_NAMES]; /* as they were asked for, such as "unit=etcd": an option's name and its value */
+	struct groups groups;   /* control groups, of which one must hold the process */
+	/* as on the command line, such as "unit=etcd": the option's name and its value */
+	const char *group_names[MAX_GROUP_NAMES];
 	const char *group_kinds[MAX_GROUP_NAMES];
 	size_t n_group_names;
 	const char *dev_name;
-	u32 dev;                /* device number of a disk; 0 none */
+	u32 dev;                /* device number of a disk; 0: none */
 	const char *rules[MAX_RULES]; /* files that add rules of storage systems */
 	size_t n_rules;
 	const char *system;     /* only processes of this storage system */
-	bool all;               /* everything, although a command is given */
-	u32 layers;             /* bits of LAYER_x; 0 all */
+	bool all;               /* record all processes although a command is given */
+	u32 layers;             /* bits of LAYER_x; 0: all */
 	bool no_events;
-	bool reduced;           /* the tier of older kernels on any */
-	bool partial;           /* although the kernel refused programs */
-	int latency;            /* enum iot_latency; -1 while parsing: by events */
+	bool reduced;           /* measure as on older kernels */
+	bool partial;           /* record although the kernel refused programs */
+	int latency;            /* enum iot_latency; -1 while parsing: depends on events */
 	enum settle settle;     /* never SETTLE_DEFAULT after parsing */
 	u64 settle_ns;          /* of SETTLE_WAIT */
 	const char *settle_text;
 	const char *label;
-	u64 ring_bytes;         /* 0 default */
+	u64 ring_bytes;         /* 0: default */
 	struct probe_table tables[PROBE_TABLES];
 	size_t n_tables;
-	u32 told;               /* processes that have rows of their own whatever they do; 0 default */
-	const char *ready;      /* who waits until recording began, as it was given; NULL nobody */
-	int ready_fd;           /* its descriptor; -1: it is a file */
+	u32 told; /* number of processes that have rows of their own whatever they do; 0: default */
+	/* descriptor or file that gets a line when recording begins, as given; NULL: none */
+	const char *ready;
+	int ready_fd;           /* the descriptor; -1: `ready` names a file */
 	const char *shell;      /* of MODE_COMPLETION: bash or zsh */
-	bool wide;              /* JSON Lines with names on each event */
+	bool wide;              /* JSON Lines with names in each event */
 	bool quiet;
-	unsigned int verbose;  /* as in struct probe_options */
-	char **command;         /* NULL-terminated; NULL none */
+	unsigned int verbose;  /* as in struct probe_opts */
+	char **command;         /* NULL-terminated; NULL: none */
 };
 
-/* Fills *o. Returns -1 to go on, or the exit status to leave with: STATUS_OK after --help or --version, STATUS_USAGE
- * after a message. */
+/* Fills *o. Returns -1 to go on, or the exit status to leave with: STATUS_OK after --help or
+ * --version, STATUS_USAGE after a message. */
 int options_parse(struct options *o, int argc, char **argv);
 
-/* Only the process tree of the command and of --pid is wanted. */
+/* True when only the process trees of the command and of --pid are wanted. */
 bool options_by_pid(const struct options *);
 
-/* The filters in words, such as "command pid=12 dev=8:0"; "" when there are none. */
+/* Describes the filters, such as "command pid=12 dev=8:0"; "" when there are none. */
 void options_filters(const struct options *, char *buf, size_t size);
 
-/* Calls back with each option of the table, as completion wants it; what it holds is gone when the call returns. */
+/* Calls back with each option of the table, as completion wants it. The strings live until the call
+ * returns. */
 void options_each(void (*call)(const struct completed *));
 
 #endif

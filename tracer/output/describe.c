@@ -44,11 +44,11 @@ static bool layer_has(const struct probes *p, const char *layer, bool chosen)
 	return false;
 }
 
-#define RING_HEADER 8          /* of the kernel, before each record */
-#define RING_MOST (1ull << 30) /* --ring takes no more */
+#define RING_HEADER 8          /* bytes that the kernel puts before each record of a ring */
+#define RING_MOST (1ull << 30) /* largest value of --ring */
 #define MAX_INDIRECT 32
 
-/* What a run says beside its probes, as rows like theirs. */
+/* Facts about a run beside its probes, in rows like those of probes. */
 struct said {
 	struct probe_info rows[MAX_INDIRECT];
 	size_t n;
@@ -67,7 +67,8 @@ static void say(struct said *s, const char *name, const char *of, const char *la
 	s->n++;
 }
 
-/* Layers that were asked for and are not measured, for which a program is missing: layer__NAME. */
+/* Adds a row layer__NAME for each layer that was asked for and is not measured because a program is
+ * missing. */
 static void say_layers(struct said *s, const struct probes *p, const struct options *o)
 {
 	const struct probe_info *missing;
@@ -89,7 +90,7 @@ static void say_layers(struct said *s, const struct probes *p, const struct opti
 	}
 }
 
-/* The tier of each file system: tier__NAME. */
+/* Adds a row tier__NAME for each file system that has programs of its own. */
 static void say_systems(struct said *s, const struct probes *p, const struct options *o)
 {
 	const struct probe_info *lacking;
@@ -99,8 +100,8 @@ static void say_systems(struct said *s, const struct probes *p, const struct opt
 		say(s, "tier", fs, "fs", fs, !lacking, lacking ? lacking->reason : NULL);
 }
 
-/* Beside that, layers without probes of their own whose numbers come from other layers: the VFS where no probe serves
- * it, sockets where the kernel has no tracepoints for their bytes. */
+/* Adds rows for layers without probes of their own, whose figures come from other layers: the VFS
+ * where no probe serves it, and sockets where the kernel has no tracepoints for their bytes. */
 static void indirect(const struct probes *p, const struct options *o, struct said *s)
 {
 	struct probe_info *rows = s->rows;
@@ -119,7 +120,7 @@ static void indirect(const struct probes *p, const struct options *o, struct sai
 	say_systems(s, p, o);
 }
 
-/* What only tells the side of a connection measures no bytes. */
+/* net__state only tells the side of a connection: it measures no bytes. */
 static bool layer_measured(const struct probes *p, size_t layer)
 {
 	if (probes_feed(layer))
@@ -141,7 +142,7 @@ static int make_uuid(char buf[37])
 
 	if (getrandom(b, sizeof(b), 0) != sizeof(b))
 		return fail(errno, "cannot get random bytes");
-	b[6] = (b[6] & 0x0f) | 0x40; /* version 4 */
+	b[6] = (b[6] & 0x0f) | 0x40; /* version 4 of RFC 4122 */
 	b[8] = (b[8] & 0x3f) | 0x80;
 	for (int i = 0, at = 0; i < 16; i++) {
 		if (i == 4 || i == 6 || i == 8 || i == 10)
@@ -226,7 +227,7 @@ int describe_late(struct sink *s, const struct probe_info *denied)
 	return describe_probe(s, &late);
 }
 
-/* A kind of loss that did not happen is written too: that nothing was lost is a fact. */
+/* Losses of 0 are written too: that nothing was lost is a fact. */
 int describe_losses(struct sink *s, struct probes *p)
 {
 	u64 n[LOSS_MAX];
@@ -300,7 +301,7 @@ void print_probes(const struct probes *p, const struct options *o, u64 attach_ns
 	printf("attached  in %.3f s\n", attach_ns / 1e9);
 }
 
-/* Events that were lost had all been held by a ring that is larger by the room that they take there. */
+/* Suggests a --ring that would have held the lost events, from the room that they take in it. */
 static void note_ring(u64 ring, u64 events)
 {
 	u64 needs = ring + events * (sizeof(struct iot_ring_event) + RING_HEADER), size = ring;

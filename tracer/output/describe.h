@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* describe.h - the records that describe a run as a whole: its head, its probes, its losses, its end. */
+/* describe.h - records that describe a run as a whole: its head, its probes, its losses, its end.
+ */
 #ifndef IOT_DESCRIBE_H
 #define IOT_DESCRIBE_H
 
@@ -7,26 +8,28 @@
 #include "probe.h"
 #include "stream.h"
 
-/* What the tracer did, for the end record. */
+/* Facts about the finished run, for the end record. */
 struct run_end {
 	u64 dur_ns, events;
-	int status;             /* of the command; -1 not known */
+	int status;             /* of the command; -1: not known */
 	const char *horizon;
 	u64 settle_ns;          /* 0: nothing was synced */
 };
 
-/* Each writes its records and returns 0 or a negative errno, reported. */
+/* Each writes its records. Returns 0 or a negative errno after a message. */
 int describe_run(struct sink *, const struct options *, const struct probes *, u64 start_ns, u64 attach_ns);
 int describe_probes(struct sink *, const struct probes *, const struct options *);
-/* denied: of a file system that was mounted during the run, the first program that the kernel refused. A probe late__NAME. */
+/* Writes a probe record late__NAME for a file system that was mounted during the run. `denied`: the
+ * first of its programs that the kernel refused. */
 int describe_late(struct sink *, const struct probe_info *denied);
 int describe_losses(struct sink *, struct probes *);
 int describe_end(struct sink *, struct probes *, const struct run_end *);
 
-/* The same for people, on standard output. */
+/* Prints the probes for people, on standard output. */
 void print_probes(const struct probes *, const struct options *, u64 attach_ns);
 
-/* Losses that leave gaps in what is recorded, in one line on stderr; nothing when there are none. */
+/* Prints one line on stderr about losses that leave gaps in the recording; nothing when there are
+ * none. */
 void note_losses(struct probes *);
 
 #endif

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* errands.c - asks the helper that keeps the rights of the tracer for what the tracer may no longer do. */
+/* errands.c - asks the helper that keeps the rights of the tracer for what the tracer may no longer
+ * do.
+ */
 #include <errno.h>
 #include <limits.h>
 #include <string.h>

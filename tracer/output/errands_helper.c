@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* errands_helper.c - the helper's side of errands.h: removes files next to a store, prints the first screen. */
+/* errands_helper.c - the helper's side of errands.h: removes files next to a store, prints the
+ * first screen.
+ */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -25,7 +27,7 @@ static bool lies_beside(const struct outputs *o, int dir, const char *name)
 	return false;
 }
 
-/* A question: the descriptor of the folder; the name follows. */
+/* Question: the descriptor of the directory, followed by the file's name. */
 static ssize_t answer_remove(void *arg, const void *question, size_t len, void *answer, size_t room)
 {
 	const char *name = (const char *)question + sizeof(int);
@@ -44,10 +46,10 @@ static void __attribute__((noreturn)) report(const struct outputs *o)
 	char program[32];
 	sigset_t none;
 
-	prctl(PR_SET_PDEATHSIG, SIGTERM); /* whoever ends the helper ends it */
+	prctl(PR_SET_PDEATHSIG, SIGTERM); /* ends with the helper */
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	/* the program that was judged, whatever has its name by now */
+	/* executes the open program: another one may have its name by now */
 	snprintf(program, sizeof(program), "/proc/self/fd/%d", o->analyzer_fd);
 	execl(program, o->analyzer, "headline", o->store, "--once", (char *)NULL);
 	fail(errno, "cannot run %s", o->analyzer);

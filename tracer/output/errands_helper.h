@@ -7,7 +7,8 @@
 
 #define ERRANDS_KEPT (MAX_OUTPUTS + 2)
 
-/* Registers the answers of the helper, for these open outputs. `kept` gets the descriptors that the helper needs. */
+/* Registers the answers of the helper, for these open outputs. `kept` gets the descriptors that the
+ * helper needs. */
 void errands_serve(const struct outputs *, int kept[ERRANDS_KEPT]);
 
 #endif

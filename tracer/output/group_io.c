@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* group_io.c - counters that the kernel keeps by control group: read at both ends of a run.
+/* group_io.c - reads the I/O counters that the kernel keeps by control group, at both ends of a
+ * run.
  *
- * io.stat of a group has what was charged to it and to all below it since it was made, by device; blkcg adds a bio when it is submitted
- * (blk_cgroup_bio_start()). It goes with its group, so that nothing can be said of one that is gone at the end. blkio of version 1 has no such file:
- * its counters know no writeback, and since Linux 6.10 they count nothing where no limit is set.
+ * io.stat has, by device, the bytes and requests charged to a group and its descendants since the
+ * group was created; blk_cgroup_bio_start() adds a bio when it is submitted. The counters vanish
+ * with their group: nothing is known of a group that is removed before the end. The blkio
+ * controller of version 1 has no such file: its counters do not know writeback, and since Linux
+ * 6.10 they count nothing unless a limit is set.
  */
 #include <errno.h>
 #include <fts.h>
@@ -19,9 +22,10 @@
 #include "tracer.h"
 
 #define IO_STAT "io.stat"
-#define GROUPS_READ 4096        /* at the start: reading one takes some 10 us */
-#define ROOT_ID 1               /* of version 2: who is there and has another path is in a group of version 1 */
-#define FILE_MAX 65536          /* bytes of one */
+#define GROUPS_READ 4096        /* groups read at the start: one takes about 10 us */
+/* root group of version 2: a process there that reports another path is in a group of version 1 */
+#define ROOT_ID 1
+#define FILE_MAX 65536          /* bytes of one io.stat */
 
 enum side { READ, WRITTEN, DISCARDED, SIDES };
 static const char *const side_names[SIDES] = { "rbytes", "wbytes", "dbytes" };
@@ -32,9 +36,9 @@ struct charged {
 };
 
 struct reading {
-	u64 id;                 /* of the group: 0 it was not there */
-	int err;                /* of its file */
-	struct charged *dev;    /* ours */
+	u64 id;                 /* of the group; 0: it did not exist */
+	int err;                /* of reading its io.stat */
+	struct charged *dev;    /* owned by this struct */
 	size_t n;
 };
 
@@ -43,13 +47,14 @@ struct group {
 	UT_hash_handle hh;
 	char *path;
 	struct reading begin, end;
-	u64 seen;               /* id of version 2 that a process was seen in */
-	bool wanted, again;     /* again: processes were in several of that path */
+	u64 seen;               /* version 2 id of the group that a process was seen in */
+	bool wanted, again;     /* again: processes were in several groups of this path */
 };
 
 struct group_io {
-	char at[PATH_MAX];      /* where version 2 is mounted; "": it is not, or without controller io */
-	bool cut, ended;        /* cut: not all were read at the start */
+	/* mount point of version 2; "": not mounted, or without the io controller */
+	char at[PATH_MAX];
+	bool cut, ended;        /* cut: not all groups were read at the start */
 	struct group *groups;
 };
 
@@ -87,7 +92,7 @@ static struct charged *device_of(struct reading *r, u32 dev)
 	return more;
 }
 
-/* "8:0 rbytes=1 wbytes=2 rios=3 wios=4 dbytes=5 dios=6" */
+/* Parses "8:0 rbytes=1 wbytes=2 rios=3 wios=4 dbytes=5 dios=6". */
 static void take_numbers(struct charged *c, const char *rest)
 {
 	char word[16];
@@ -165,7 +170,8 @@ static struct group *make(struct group_io *g, const char *path, size_t len)
 static void read_groups(struct group_io *g)
 {
 	char *const roots[] = { g->at, NULL };
-	/* by the links of a folder, which kernfs counts, the files in it need not be looked at */
+	/* kernfs counts subdirectories in the link count of a directory, so that fts(3) need not
+	 * stat its files */
 	FTS *walk = fts_open(roots, FTS_PHYSICAL | FTS_XDEV | FTS_NOCHDIR | FTS_NOSTAT, NULL);
 	size_t root = strlen(g->at);
 	FTSENT *e;

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* kernel_counters.c - /sys/block counters, ext4's session_write_kbytes, /proc/PID/io and /proc/meminfo.
+/* kernel_counters.c - reads /sys/block counters, ext4's session_write_kbytes, /proc/PID/io and
+ * /proc/meminfo.
  *
- * The gate and a counter cannot be used at one instant, and a disk need not wait for us. So the programs count what completes
- * while the gate is closed: what the kernel counted between its two readings is what was recorded and that.
+ * The gate cannot open or close at the very instant of a reading, and a busy disk does not pause
+ * for either. The programs therefore also count what completes while the gate is closed: the
+ * difference of two readings equals the recorded bytes plus these.
+ *
  * To add a counter of disks: a row in `columns`.
  */
 #include <dirent.h>
@@ -19,7 +22,8 @@
 #include "tracer.h"
 #include "kernel_counters.h"
 
-/* Columns of /sys/block/NAME/stat, counted from 0; sectors have 512 bytes whatever the disk says. */
+/* Columns of /sys/block/NAME/stat, counted from 0. A sector is 512 bytes whatever the disk's block
+ * size. */
 static const struct {
 	int column;
 	u64 unit;
@@ -35,16 +39,18 @@ static const struct {
 };
 #define IN_FLIGHT 8
 #define MAX_COLUMNS 20
-#define IO_AT_ONCE 256          /* processes whose accounts are asked for together */
-#define MIN_READINGS 4          /* of one counter, */
-#define MIN_BUSY_READINGS 50    /* where none was of one instant */
+#define IO_AT_ONCE 256          /* processes asked for in one question */
+#define MIN_READINGS 4          /* readings of one counter, at least */
+#define MIN_BUSY_READINGS 50    /* readings at least, where none was taken between two requests */
 #define MAX_READINGS 200
-#define PAUSE_NS 200000         /* between them */
-#define PATIENCE_NS (NSEC / 2)  /* with all disks that are too busy to be read between two requests */
-#define CALM_NS (20 * NSEC / 1000) /* a request that our programs saw complete is in the counters of the kernel by then */
+#define PAUSE_NS 200000         /* between two readings */
+/* for all disks together that are too busy for a reading between two requests */
+#define PATIENCE_NS (NSEC / 2)
+/* after this long the kernel has counted a request that the programs saw complete */
+#define CALM_NS (20 * NSEC / 1000)
 
-/* Bytes that completed while the gate was closed, just before and just after a reading: the same unless the disk is faster
- * than we read. */
+/* Bytes that completed while the gate was closed, as counted just before and just after a reading.
+ * The two are equal unless a request completed during the reading. */
 struct around {
 	bool known;
 	struct iot_outside before, after;
@@ -54,24 +60,27 @@ struct counter {
 	char source[128];
 	const char *what;
 	u32 dev;
-	u64 object;     /* inode number of its folder: another one when it was made again under the same name */
+	/* inode of the counter's directory; another one when the object was created again under its
+	 * name */
+	u64 object;
 	u64 value;
 	bool around_known;
-	u64 before, after; /* struct around, of the bytes that this counts */
+	u64 before, after; /* of struct around, for the bytes that this counter counts */
 	bool in_flight_known;
 	u64 in_flight, unseen;
 	bool traced_known;
-	u64 traced;     /* what the programs counted of a partition or a volume */
-	bool uncounted; /* the kernel was told not to count */
-	bool twice;     /* it may count each byte twice: for a volume of dm, and for the array of md in it */
+	u64 traced;     /* bytes of a partition or volume as the programs counted them */
+	bool uncounted; /* counting is switched off (queue/iostats) */
+	/* the kernel may count each byte twice: for a dm volume, and for an md array in it */
+	bool twice;
 };
 
 struct counters {
 	const struct probes *probes;
 	bool end;
-	u64 since_ns;   /* CLOCK_MONOTONIC: before then something may have moved */
-	u64 until_ns;   /* a disk that has not come to rest by then is busy, */
-	u64 patience_ns; /* and is not waited for any more */
+	u64 since_ns;   /* CLOCK_MONOTONIC: completions before it may still be uncounted */
+	u64 until_ns;   /* a disk that is not idle by then is busy, */
+	u64 patience_ns; /* and is not waited for after that */
 	struct counter *c;
 	size_t n, room;
 };
@@ -94,7 +103,7 @@ static void add(struct counters *list, const struct counter *c)
 		list->c[list->n++] = *c;
 }
 
-/* Numbers of a line; returns how many. */
+/* Parses the numbers of a line. Returns how many there are. */
 static int numbers(const char *line, u64 out[MAX_COLUMNS])
 {
 	char *end;
@@ -120,7 +129,7 @@ static bool folder_dev(const char *folder, u32 *dev, u64 *object)
 	return true;
 }
 
-/* Calls back for every entry of a folder that has no dot in front. */
+/* Calls back for every entry of a directory whose name has no leading dot. */
 static void each_entry(const char *folder, void (*entry)(struct counters *, const char *name), struct counters *list)
 {
 	DIR *d = opendir(folder);
@@ -142,7 +151,8 @@ static bool same_counts(const u64 *a, const u64 *b, int n)
 	return same;
 }
 
-/* Bytes that our programs saw complete while the gate was closed, and the kernel has not counted, but for a constant. */
+/* Bytes that the programs saw complete while the gate was closed minus those that the kernel has
+ * counted, up to a constant. */
 typedef s64 lag_of(const struct iot_outside *seen, const u64 *counted);
 
 static s64 lag_of_disk(const struct iot_outside *seen, const u64 *counted)
@@ -155,9 +165,10 @@ static s64 lag_of_ext4(const struct iot_outside *seen, const u64 *counted)
 	return seen->write - counted[0] * 1024;
 }
 
-/* Reads the numbers of a counter once; returns how many. *whole: no request of its disk completed meanwhile, and all that had were
- * counted: the reading and what our programs saw are of one instant. What takes long, to look for requests, stands only where it must
- * between the first and the last look: the busier the disk, the shorter it has to be. */
+/* Reads the numbers of a counter once. Returns how many there are. *whole: no request of the disk
+ * completed during the reading, and the kernel had counted all earlier ones, so that the reading
+ * and the programs' counts belong to one instant. The walk over the table of requests is slow; it
+ * is kept out of the interval where it can be, since a busy disk needs a short interval. */
 static int read_once(const struct probes *p, u32 disk, const char *path, u64 v[MAX_COLUMNS], struct around *a, bool *whole)
 {
 	u64 again[MAX_COLUMNS];
@@ -178,18 +189,22 @@ static int read_once(const struct probes *p, u32 disk, const char *path, u64 v[M
 	return n;
 }
 
-/* How much a reading that is of no instant misses, in bytes, but for a constant: to compare readings of one disk. What completed between the
- * looks before and after it may be counted already, which makes the lag too small by that: so a reading without is preferred. */
+/* Bytes that a reading without a single instant misses, up to a constant, to compare readings of
+ * one disk. Requests that complete between the looks before and after it may be counted already,
+ * which makes the lag too small by their bytes: a reading without such requests is preferred. */
 static s64 lag_between(lag_of *lag, const struct around *a, const u64 *counted)
 {
 	return 2 * lag(&a->after, counted) - lag(&a->before, counted);
 }
 
-/* Reads the numbers of a counter of a disk between two of its requests; returns how many.
+/* Reads the numbers of a disk's counter between two of its requests. Returns how many there are.
  *
- * The kernel calls our programs before it counts, and the processor can be taken away in between, for longer than we wait. Of requests that our
- * programs know, that is seen; and where nothing has moved for a while, of all. A disk that is never idle is read until one reading is of
- * one instant; where none is, the reading counts in which least is missing, and what can be is a bound. */
+ * The kernel calls the programs before it counts a request, and may be preempted in between for
+ * longer than anyone waits. This is visible for requests in the programs' table, and certain for
+ * all once nothing has completed for CALM_NS. A disk that is never idle is read until one reading
+ * belongs to an instant; where none does, the reading that misses least is taken, and the bytes
+ * that it can miss become a bound.
+ */
 static int read_between(struct counters *list, u32 disk, const char *path, lag_of *lag, u64 v[MAX_COLUMNS], struct around *a)
 {
 	const struct timespec pause = { .tv_nsec = PAUSE_NS };
@@ -217,7 +232,7 @@ static int read_between(struct counters *list, u32 disk, const char *path, lag_o
 	return n;
 }
 
-/* What a counter of bytes says of the edges of the recording. */
+/* Sets the parts of a counter that lie outside the recording. */
 static void set_edge(struct counter *c, const struct around *a, bool write)
 {
 	c->around_known = a->known;
@@ -226,7 +241,7 @@ static void set_edge(struct counter *c, const struct around *a, bool write)
 	c->unseen = write ? a->after.unseen_write : a->after.unseen_read;
 }
 
-/* Requests of a disk that were cut off by the end. */
+/* Sets the bytes of requests that were in flight when the gate closed. */
 static void set_in_flight(const struct probes *p, struct counter *c, bool write)
 {
 	u64 read, written;
@@ -236,7 +251,7 @@ static void set_in_flight(const struct probes *p, struct counter *c, bool write)
 		c->in_flight = write ? written : read;
 }
 
-/* Is the kernel told not to count what this device does? Partitions have the file of their disk. */
+/* True when counting is switched off for a device. A partition shares the file of its disk. */
 static bool uncounted(const char *name)
 {
 	char path[512], line[32];
@@ -247,7 +262,8 @@ static bool uncounted(const char *name)
 	return read_line(path, line, sizeof(line)) >= 0 && line[0] == '0';
 }
 
-/* Are the bytes of this device in aggregates? Those of a partition are with its disk's; a volume has no requests. */
+/* True when aggregates hold the bytes of a device. Those of a partition are with its disk; a volume
+ * has no requests. */
 static bool has_requests(const char *name)
 {
 	char path[512];
@@ -256,7 +272,7 @@ static bool has_requests(const char *name)
 	return !access(path, F_OK);
 }
 
-/* A disk that was never used is left out at both ends. */
+/* An unused disk is left out at both ends. */
 static void read_disk(struct counters *list, const char *name)
 {
 	struct counter c = {};
@@ -301,7 +317,7 @@ static void read_ext4(struct counters *list, const char *name)
 	snprintf(folder, sizeof(folder), "/sys/class/block/%s", name);
 	if (stat(c.source, &s) || !folder_dev(folder, &c.dev, &object) || read_between(list, c.dev, c.source, lag_of_ext4, v, &a) != 1)
 		return;
-	c.object = s.st_ino; /* of this mount */
+	c.object = s.st_ino; /* identifies this mount */
 	c.value = v[0] * 1024;
 	set_edge(&c, &a, true);
 	c.uncounted = uncounted(name);
@@ -315,7 +331,8 @@ static void read_counters(struct counters *list)
 {
 	list->until_ns = clock_now(CLOCK_MONOTONIC) + 2 * CALM_NS;
 	list->patience_ns = list->until_ns + PATIENCE_NS;
-	list->since_ns = clock_now(CLOCK_MONOTONIC); /* our programs came, or the gate was closed, just now */
+	/* the programs were attached, or the gate closed, just now */
+	list->since_ns = clock_now(CLOCK_MONOTONIC);
 	each_entry("/sys/block", read_disk, list);
 	each_entry("/sys/fs/ext4", read_ext4, list);
 }
@@ -333,7 +350,8 @@ static int account_of(u32 pid, struct io *io)
 	return 0;
 }
 
-/* In a helper: whoever runs another program at this moment may be waited for (exec_update_lock). */
+/* Runs in a helper: reading /proc/PID/io waits for exec_update_lock while the process executes
+ * another program. */
 static ssize_t answer_account(void *arg, const void *question, size_t len, void *answer, size_t room)
 {
 	const u32 *pid = question;
@@ -361,7 +379,7 @@ void kernel_counters_serve(void)
 	ask_serve(ASK_ACCOUNT, answer_account, NULL);
 }
 
-/* Processes that are asked for at once. */
+/* Processes of one question. */
 struct those {
 	struct kernel_counters *counters;
 	u32 pid[IO_AT_ONCE];
@@ -376,7 +394,7 @@ static void keep_io(struct kernel_counters *t, const struct io *io)
 	t->io[t->n_io++].given = false;
 }
 
-/* Where one of them keeps a helper waiting, each is asked for. */
+/* Where one of them keeps a helper waiting, each is asked for on its own. */
 static void read_those(struct those *those)
 {
 	static struct io io[IO_AT_ONCE];
@@ -432,7 +450,7 @@ static const struct counter *find(const struct counters *list, const struct coun
 	return NULL;
 }
 
-/* Of the bytes between two readings, those that completed while the gate was closed. */
+/* Sets the bytes between two readings that completed while the gate was closed. */
 static void give_edge(const struct counter *begin, const struct counter *end, struct rec_truth *r)
 {
 	u64 before = begin ? begin->before : 0, after = begin ? begin->after : 0, most = end->after - before;
@@ -448,8 +466,9 @@ static void give_edge(const struct counter *begin, const struct counter *end, st
 	}
 }
 
-/* Was the kernel told not to count what this counts? dm of 6.1 says so of each of its volumes and counts all the same: where the switch
- * was off from the start to the end, and the counter of a device without requests has moved, nobody looks at the switch. */
+/* True when the kernel did not count this object. dm of 6.1 reports iostats off for each volume and
+ * counts anyway: where the switch was off at both ends and the counter of a device without requests
+ * moved, the switch is ignored. */
 static bool is_uncounted(const struct counter *begin, const struct counter *end)
 {
 	bool ignored = begin && begin->uncounted && end->uncounted && end->traced_known && end->value != begin->value;
@@ -463,7 +482,8 @@ void kernel_counters_devices(const struct kernel_counters *t, void (*give)(void 
 		const struct counter *end = &t->end.c[i], *begin = find(&t->begin, end);
 		struct rec_truth r = { .source = end->source, .what = end->what, .end_value = end->value };
 
-		/* made again under the same name: what the first one counted is lost, unless it had not counted anything */
+		/* created again under its name: the counts of the first object are lost, unless
+		 * they were 0 */
 		if (begin && begin->object != end->object && begin->value)
 			continue;
 		r.begin_value = begin ? begin->value : 0;
@@ -503,7 +523,7 @@ void kernel_counters_process(struct kernel_counters *t, u32 pid, void (*give)(vo
 	}
 }
 
-/* Sum of all completed requests, and of those under way, of all disks. */
+/* Sums completed requests, and requests in flight, over all disks. */
 static void requests(u64 *done, u64 *in_flight)
 {
 	DIR *d = opendir("/sys/block");

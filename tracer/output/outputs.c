@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* outputs.c - opens outputs, gives every record to all of them, and reports when there was none.
+/* outputs.c - opens the outputs, gives every record to all of them, and prints a report when there
+ * are none.
  *
  * To add a format: a row in `makers`, and its name in options.c.
  */
@@ -21,12 +22,13 @@
 #include "text.h"
 
 struct branch {
-	struct sink *sink;      /* NULL once it failed */
+	struct sink *sink;      /* NULL after it failed */
 	const char *name;
-	int fd;                 /* -1: the sink has its own */
+	int fd;                 /* -1: the sink has its own descriptor */
 	bool store;
-	struct place at;        /* of a file that was made; dir -1: there was one, or it is a store's own affair */
-	struct stat made;       /* which it is, whatever has its name by now */
+	/* place of a file that was created; dir -1: the file existed, or belongs to a store */
+	struct place at;
+	struct stat made; /* identity of the created file: its name may be another file's by now */
 };
 
 struct tee {
@@ -60,7 +62,8 @@ static void close_branch(struct tee *t, struct branch *b)
 	b->fd = -1;
 }
 
-/* One output failed: it ends alone, and who reads it sees its end. The caller hears of it when it closes, or when none is left. */
+/* Ends one failed output alone, so that its reader sees the end. The error is returned when that
+ * output is closed, or when no output is left. */
 static void tee_drop(struct tee *t, struct branch *b, int err)
 {
 	b->sink->close(b->sink, false);
@@ -71,7 +74,8 @@ static void tee_drop(struct tee *t, struct branch *b, int err)
 	close_branch(t, b);
 }
 
-/* Does `call` for every sink `s` that still works; the result is the first error when none does. */
+/* Evaluates `call` for every sink `s` that still works. The result is the first error when none
+ * does. */
 #define TEE(tee, s, call) ({ \
 	struct tee *t_ = (struct tee *)(tee); \
 	for (struct branch *b_ = t_->branches; b_ < t_->branches + t_->n; b_++) { \
@@ -116,7 +120,8 @@ static int tee_close(struct sink *s, bool complete)
 	return err;
 }
 
-/* A file that is there already is written anew: not one that has other names, which somebody may have linked here. */
+/* An existing file is overwritten, unless it has several links: somebody may have linked it
+ * here. */
 static int open_file(const char *path, struct place *at, struct stat *s)
 {
 	int fd = output_open(path, O_WRONLY, at);
@@ -128,7 +133,8 @@ static int open_file(const char *path, struct place *at, struct stat *s)
 		return fail(EPERM, "%s has other names (hard links): will not write over it", path);
 	}
 	if (!S_ISREG(s->st_mode))
-		fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK); /* nobody else has this description */
+		/* this open file description is not shared */
+		fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
 	return fd;
 }
 
@@ -146,7 +152,8 @@ static int open_branch(struct branch *b, const struct output *out)
 	return b->fd < 0 ? b->fd : makers[out->format](&b->sink, b->fd, b->name);
 }
 
-/* The program of this name beside ours, else in the search path, open in *fd; NULL after a message when there is none. To be freed. */
+/* Finds a program in the directory of iot-trace, else in the search path, and opens it as *fd.
+ * Returns its path, to be freed; NULL after a message when there is none. */
 static char *find_program(const char *name, int *fd)
 {
 	char path[PATH_MAX + 64], *found;
@@ -272,7 +279,7 @@ int outputs_close(struct outputs *o, bool complete)
 	return err;
 }
 
-/* What lies there is what we made, or it stays. */
+/* Only a file that this run created is removed. */
 static void remove_made(const struct branch *b)
 {
 	struct stat s;
@@ -295,7 +302,7 @@ void outputs_undo(struct outputs *o)
 	outputs_close(o, false);
 }
 
-/* A signal that comes while the words are printed ends that, too: its reader may be gone for lunch. */
+/* A signal during the printing ends the printing too: the reader may have stopped reading. */
 int outputs_report(struct outputs *o)
 {
 	int before = stop_asked(), err = errand_report();
@@ -329,7 +336,7 @@ void outputs_tidy(const struct outputs *o)
 	for (size_t i = 0; o->store && i < N_OF(names); i++)
 		unlinkat(o->folder_fd, names[i], 0);
 	if (o->folder)
-		rmdir(o->folder); /* an empty one, whosever it is */
+		rmdir(o->folder); /* fails unless it is empty; its owner does not matter */
 }
 
 void outputs_free(struct outputs *o)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* outputs.h - everything that a run is written to, as one sink. */
+/* outputs.h - all outputs of a run as one sink. */
 #ifndef IOT_OUTPUTS_H
 #define IOT_OUTPUTS_H
 
@@ -7,42 +7,47 @@
 #include "stream.h"
 
 struct outputs {
-	struct sink *sink;      /* gives to all of them; one that fails is closed as incomplete, the others go on */
+	/* gives to all outputs; one that fails is closed as incomplete, the others go on */
+	struct sink *sink;
 	bool standard;          /* standard output carries data */
-	bool has_store;         /* one of them is a store, which opens files beside itself until the end */
-	char *folder, *store;   /* the temporary store when there was no output; else NULL */
-	int folder_fd;          /* whoever can write beside the folder may rename it */
-	char *analyzer;         /* the program that reports on it */
-	int analyzer_fd;        /* likewise; -1: none */
+	bool has_store; /* an output is a store, which opens files next to itself until the end */
+	char *folder, *store;   /* the temporary store when no output was given; else NULL */
+	int folder_fd; /* open, because whoever may write the parent directory may rename it */
+	char *analyzer;         /* path of iot-analyze, which reports on the temporary store */
+	int analyzer_fd;        /* open for the same reason; -1: none */
 };
 
-/* Opens every output, before anything is recorded and without changing what is in the files. Without an output: makes a
- * temporary store, and looks for iot-analyze. Returns 0 or a negative errno after a message. */
+/* Opens every output before recording begins, without changing the contents of files. Without an
+ * output: creates a temporary store, and looks for iot-analyze. Returns 0 or a negative errno after
+ * a message. */
 int outputs_open(struct outputs *, const struct options *);
 
-/* Empties the files that are written anew. Call it before the first record. */
+/* Truncates the files that are overwritten. Call it before the first record. */
 int outputs_begin(struct outputs *);
 
-/* From here on the outputs do with what is open, and have somebody else remove what lies beside a store (errands.h). Before the first
- * record: in a transaction it would come too late. */
+/* From here on the outputs use only open descriptors, and the helper removes the files next to a
+ * store (errands.h). Call it before the first record: inside a transaction of the store it would be
+ * too late. */
 int outputs_confine(struct outputs *);
 
-/* Closes everything; complete: the run ended as it should. Returns the first error. */
+/* Closes all outputs. complete: the run ended as it should. Returns the first error. */
 int outputs_close(struct outputs *, bool complete);
 
-/* Prints in words what a temporary store holds: the first screen of iot-analyze. */
+/* Prints the first screen of iot-analyze for the temporary store. */
 int outputs_report(struct outputs *);
 
-/* The folder and name of store i; *name is NULL, and the folder -1, of another output. False: there are no more outputs. */
+/* Directory and name of store i. Of an output that is no store *name is NULL and *dir is -1.
+ * Returns false when there are no more outputs. */
 bool outputs_store(const struct outputs *, size_t i, int *dir, const char **name);
 
-/* Removes the temporary store: by who may. */
+/* Removes the temporary store; needs the right to do so. */
 void outputs_tidy(const struct outputs *);
 
-/* The set-up failed: removes the files that were made for this run. Those that were there stay what they are. */
+/* Removes the files that this run created, when the set-up failed. Files that existed stay
+ * unchanged. */
 void outputs_undo(struct outputs *);
 
-/* Has the temporary store removed. */
+/* Frees everything, and has the temporary store removed. */
 void outputs_free(struct outputs *);
 
 #endif

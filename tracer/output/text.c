@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* text.c - events as lines that grep and awk can take apart; iot-trace(8) documents both styles.
+/* text.c - events as lines for grep and awk; iot-trace(8) documents both styles.
  *
- * A line is dated by when its operation ended, because that is when it is known. Processors deliver slightly out of
- * order, so lines wait 100 ms and are sorted; one that comes later still gets the time of the line before it.
+ * A line carries the time at which its operation ended. Processors deliver slightly out of order,
+ * so lines wait 100 ms and are sorted; a later one gets the time of the line before it.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -32,7 +32,7 @@ static const struct {
 };
 
 static const struct {
-	const char *name, *text, *upper; /* the last: in the types of the table */
+	const char *name, *text, *upper; /* upper: the type of the table style */
 } layers[] = {
 #define LAYER(sym, name, text, doc) [LAYER_##sym] = { name, text, #sym },
 #include "kinds.def"
@@ -51,7 +51,7 @@ static const struct {
 #include "kinds.def"
 };
 
-/* Words in brackets for kinds whose direction does not say enough. */
+/* Words in brackets for kinds that read and write alone do not describe. */
 static const struct {
 	u8 kind;
 	const char *tag;
@@ -61,7 +61,8 @@ static const struct {
 	{ KIND_BLK_ZEROES, "ZEROES" },
 };
 
-/* Events are held in slots; their order is kept apart, so that only small things move. */
+/* Events are held in slots. The order is kept in an array of its own, so that sorting moves only
+ * small elements. */
 struct held {
 	u64 end_ns;
 	u32 slot;
@@ -76,11 +77,11 @@ struct text {
 	bool vfs_measured;
 	struct iot_event *slots;
 	u32 *free_slots;
-	struct held *held;      /* by time; the first n_done of them were written */
+	struct held *held;      /* by time; the first n_done were written */
 	size_t n_held, n_done;
 	struct text_names names;
 	time_t second;
-	char clock[16];         /* HH:MM:SS of that second */
+	char clock[16];         /* HH:MM:SS of the second formatted last */
 	char *buf;
 	size_t n;
 };
@@ -141,7 +142,7 @@ static const char *tag_of(u8 kind)
 	}
 }
 
-/* --- lines, without printf: a million events a second must not wait for it --- */
+/* --- lines, without printf(3), which is too slow for a million events a second --- */
 
 static void put_text(struct text *t, const char *s, size_t width)
 {
@@ -167,7 +168,7 @@ static void put_number(struct text *t, u64 v, size_t width)
 		t->buf[t->n++] = digits[--n];
 }
 
-/* The last `n` digits, with zeros in front. */
+/* Appends the last `n` digits with leading zeros. */
 static void put_digits(struct text *t, u64 v, size_t n)
 {
 	for (size_t i = n; i; i--, v /= 10)
@@ -175,7 +176,7 @@ static void put_digits(struct text *t, u64 v, size_t n)
 	t->n += n;
 }
 
-/* Nanoseconds as microseconds with two decimals; 0 is what was not timed: "-". */
+/* Appends nanoseconds as microseconds with two decimals; "-" for 0, which was not timed. */
 static void put_us(struct text *t, u64 ns, size_t width)
 {
 	u64 hundredths = (ns + 5) / 10;
@@ -217,7 +218,7 @@ static void put_flags(struct text *t, const struct iot_event *e, u32 bits)
 	put_text(t, causes[e->cause], 0);
 }
 
-/* Bytes of the blocks that a range of a file touches. */
+/* Bytes of the blocks that the range touches. */
 static u64 aligned(const struct iot_event *e)
 {
 	u64 from = e->offset & ~(BLOCK_BYTES - 1), to = (e->offset + e->bytes + BLOCK_BYTES - 1) & ~(BLOCK_BYTES - 1);
@@ -225,7 +226,7 @@ static u64 aligned(const struct iot_event *e)
 	return e->bytes ? to - from : 0;
 }
 
-/* The columns; the caller ends the line. */
+/* Appends the columns; the caller ends the line. */
 static void put_columns(struct text *t, const struct iot_event *e, const char *layer, const char *event, u64 size_aligned)
 {
 	u64 ns = t->last_ns + t->wall_ns;
@@ -255,7 +256,7 @@ static void put_line(struct text *t, const struct iot_event *e, const char *laye
 	t->buf[t->n++] = '\n';
 }
 
-/* A request, and the thread that gave it to the device: often another one than the owner's. */
+/* Appends a block request and the thread that issued it, which is often not its owner. */
 static void put_request(struct text *t, const struct iot_event *e)
 {
 	put_columns(t, e, "DEVICE", kinds[e->kind].text, e->bytes);
@@ -267,7 +268,7 @@ static void put_request(struct text *t, const struct iot_event *e)
 	t->buf[t->n++] = '\n';
 }
 
-/* What a call was to a storage system: the same bytes once more, on a line of their own layer. */
+/* Appends the storage system's view of a call: its bytes again, on a line of layer STORAGE_SVC. */
 static void put_service(struct text *t, const struct iot_event *e)
 {
 	const char *system = text_who(&t->names, e->owner ? e->owner : e->task)->system, *component = text_component(&t->names, e->file, e->component);
@@ -289,7 +290,8 @@ static bool on_file(const struct iot_event *e)
 	return e->sub == SUB_FT_REG || e->sub == SUB_FT_BLK;
 }
 
-/* A system call, and the pass through the VFS that it implies where no probe measures that. */
+/* Appends a system call, and the pass through the VFS that it implies where no probe measures the
+ * VFS. */
 static void put_call(struct text *t, const struct iot_event *e)
 {
 	char dir = kinds[e->kind].dir;
@@ -318,7 +320,8 @@ static void put_trace(struct text *t, const struct iot_event *e)
 			break;
 		put_line(t, e, "FILESYSTEM", kinds[e->kind].text, e->bytes, e->flags);
 		break;
-	case LAYER_BLOCK: /* the same bytes again below a loop device, or above a disk, are no device bytes */
+	/* bytes repeated below a loop device or above a disk are not device bytes */
+	case LAYER_BLOCK:
 		if (!(IOT_BELOW_LOOP >> e->cause & 1) && text_is_leaf(&t->names, e->dev))
 			put_request(t, e);
 		break;
@@ -330,7 +333,7 @@ static void put_trace(struct text *t, const struct iot_event *e)
 	}
 }
 
-/* Blanks up to `width` columns behind `from`. */
+/* Appends blanks up to column `width` counted from `from`. */
 static void pad(struct text *t, size_t from, size_t width)
 {
 	while (t->n - from < width)
@@ -405,7 +408,7 @@ static int release_one(struct text *t)
 	return t->n + 3 * LINE_MAX_BYTES < BUFFER ? 0 : text_flush(t);
 }
 
-/* Writes what ended at `until_ns` or before. */
+/* Writes events that ended at `until_ns` or before. */
 static int release(struct text *t, u64 until_ns)
 {
 	int err = 0;
@@ -422,7 +425,7 @@ static int release_old(struct text *t)
 	return release(t, since > HOLD_NS ? since - HOLD_NS : 0);
 }
 
-/* Nearly always the newest: the way to its place is short. */
+/* The new event is nearly always the newest, so the insertion from the end is short. */
 static void hold(struct text *t, const struct iot_event *e)
 {
 	u64 end_ns = e->ts_ns + e->dur_ns;
@@ -449,7 +452,8 @@ static int text_events(struct sink *s, const struct iot_event *e, size_t n)
 	for (size_t i = 0; i < n && !err; i++) {
 		if (e[i].kind >= KIND_MAX)
 			continue;
-		if (t->n_held - t->n_done == MAX_HELD) /* a flood: the oldest goes early */
+		/* flood: the oldest event is written early */
+		if (t->n_held - t->n_done == MAX_HELD)
 			err = release_one(t);
 		hold(t, &e[i]);
 	}

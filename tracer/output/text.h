@@ -7,8 +7,8 @@
 
 enum text_style { TEXT_TRACE, TEXT_TABLE };
 
-/* Lines to a file descriptor, which the sink does not close, in the order of time: they are held back for 100 ms.
- * -EPIPE is returned without a message: the reader left. */
+/* Writes lines to a descriptor, which the sink does not close, in the order of time: they are held
+ * back for 100 ms. -EPIPE is returned without a message: the reader left. */
 int sink_text(struct sink **out, int fd, const char *name, enum text_style style);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* text_names.c - names for the lines of text.c, made fit to stand in a column. */
+/* text_names.c - names for the lines of text.c, made fit for a column. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -9,7 +9,8 @@
 #include "tracer.h"
 #include "utf8.h"
 
-/* Words of columns: layers, types of the table, events, directions, tags, flags; longer ones that hold another go before it. */
+/* Words of the other columns: layers, types of the table, events, directions, tags, flags. A word
+ * that contains another one stands before it. */
 static const char *const words[] = {
 #define LAYER(sym, name, text, doc) text,
 #include "kinds.def"
@@ -34,15 +35,16 @@ static void lower(char *s, const char *word)
 			*p = tolower((unsigned char)*p);
 }
 
-/* Words of the other columns stand nowhere else: `grep -c OS` must count lines of one layer, and "APPLICATION.*dd.*WRITE" calls
- * that write. In a name they are small letters. */
+/* Hides words of the other columns inside names, in lower case: `grep -c OS` must count the lines
+ * of one layer, and "APPLICATION.*dd.*WRITE" the calls that write. */
 static void hide_words(char *s)
 {
 	for (size_t i = 0; i < N_OF(words); i++)
 		lower(s, words[i]);
 }
 
-/* A name as one column of printable characters: blanks become _, what else is not printed is escaped (utf8.h). */
+/* Makes a name one column of printable characters: blanks become "_", other bytes that are not
+ * printable are escaped (utf8.h). */
 static void clean(char to[NAME_MAX_BYTES], const char *from)
 {
 	size_t len = strnlen(from, NAME_MAX_BYTES / 4), n;
@@ -88,7 +90,7 @@ static int learn_device(struct text_names *n, const struct rec_device *r)
 	return 0;
 }
 
-/* A file may come again with another component, after a rename. */
+/* A file may be recorded again with another component, after a rename. */
 static int learn_file(struct text_names *n, const struct rec_file *r)
 {
 	while (r->id >= n->room_component) {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* text_names.h - what the records before an event say of the numbers in it: processes, files, devices. */
+/* text_names.h - names for the numbers in events, from the records before them: processes, files,
+ * devices.
+ */
 #ifndef IOT_TRACER_TEXT_NAMES_H
 #define IOT_TRACER_TEXT_NAMES_H
 
@@ -13,26 +15,26 @@ struct who {
 };
 
 struct text_names {
-	const char *output;     /* for messages */
+	const char *output;     /* name of the output, for messages */
 	struct who *who;        /* by process id */
 	size_t room_who;
 	u8 *component;          /* by file id */
 	size_t room_component;
-	u32 *stacked;           /* devices whose bytes are those of another one */
+	u32 *stacked;           /* devices that repeat the bytes of another device */
 	size_t n_stacked, room_stacked;
 };
 
-/* Takes a record. 0 or a negative errno, the error reported. */
+/* Takes a record. Returns 0 or a negative errno after a message. */
 int text_learn(struct text_names *n, enum rec_type type, const void *rec);
 void text_names_free(struct text_names *n);
 
-/* Of a process that no record told of: a name that says so. Lives until the next call. */
+/* Name of a process; one without a record has a name that says so. Lives until the next call. */
 const struct who *text_who(const struct text_names *n, u32 id);
 
-/* A component's name, of what a thread did or else of the file; NULL: none. */
+/* Name of the component: that of the thread's operation, else that of the file. NULL: none. */
 const char *text_component(const struct text_names *n, u32 file, u8 of_thread);
 
-/* Does the device count its bytes itself? */
+/* True when the device's bytes are device bytes, not a repetition of another device's. */
 bool text_is_leaf(const struct text_names *n, u32 dev);
 
 #endif

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* checkpoint.c - what a journal holds, put in place.
+/* checkpoint.c - has a file system write the contents of its journal to their final place.
  *
- * To add a file system: a row in `ways`. XFS empties its log only when it is unmounted, frozen, or idle for half a minute: so it is
- * frozen and thawed. Whoever is killed in between leaves a file system that nobody can write to; who keeps the helpers thaws it then.
+ * To add a file system: a row in `ways`. XFS empties its log only at unmount, freeze, or after half
+ * a minute without changes, so it is frozen and thawed. A helper killed in between would leave a
+ * file system that nobody can write to; the keeper of the helpers thaws it then.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,10 +21,10 @@
 #include "mountpoint.h"
 #include "place.h"
 
-/* Shared by the helper that freezes and its keeper. */
+/* Shared memory of the helper that freezes and its keeper. */
 static struct held {
-	atomic_bool frozen;     /* or about to be, at `mount` */
-	dev_t dev;              /* what is mounted there */
+	atomic_bool frozen;     /* the file system at `mount` is frozen, or is about to be */
+	dev_t dev;              /* device number of that file system */
 	char mount[PATH_MAX];
 } *held;
 
@@ -55,28 +56,30 @@ static int freeze_and_thaw(int fd, const char *mount, dev_t dev)
 	held->dev = dev;
 	snprintf(held->mount, sizeof(held->mount), "%s", mount);
 	atomic_store(&held->frozen, true);
-	err = ioctl(fd, FIFREEZE, 0) ? -errno : 0; /* -EBUSY: somebody else has, and thaws it */
+	/* -EBUSY: another process froze it, and thaws it */
+	err = ioctl(fd, FIFREEZE, 0) ? -errno : 0;
 	if (!err && ioctl(fd, FITHAW, 0))
-		return -errno; /* it is tried again when the helper has ended */
+		return -errno; /* the keeper thaws it when the helper has ended */
 	atomic_store(&held->frozen, false);
 	return err;
 }
 
-/* Since 5.14; what is older checkpoints when it is frozen. */
+/* EXT4_IOC_CHECKPOINT exists since 5.14; older kernels checkpoint when they are frozen. */
 static int checkpoint_ext4(int fd, const char *mount, dev_t dev)
 {
 	u32 flags = 0;
 
-	if (!ioctl(fd, EXT4_CHECKPOINT, &flags) || errno == ENODEV) /* without a journal */
+	if (!ioctl(fd, EXT4_CHECKPOINT, &flags) || errno == ENODEV) /* ENODEV: no journal */
 		return 0;
 	return errno == ENOTTY ? freeze_and_thaw(fd, mount, dev) : -errno;
 }
 
 static const struct way {
 	long magic;
-	int (*checkpoint)(int fd, const char *mount, dev_t dev); /* NULL: behind a sync nothing is left to be put in place */
+	/* NULL: nothing is left in a journal after a sync */
+	int (*checkpoint)(int fd, const char *mount, dev_t dev);
 } ways[] = {
-	{ EXT4_SUPER_MAGIC, checkpoint_ext4 }, /* ext2 and ext3 too */
+	{ EXT4_SUPER_MAGIC, checkpoint_ext4 }, /* also ext2 and ext3 */
 	{ XFS_SUPER_MAGIC, freeze_and_thaw },
 	{ BTRFS_SUPER_MAGIC, NULL },
 	{ MSDOS_SUPER_MAGIC, NULL },
@@ -86,10 +89,12 @@ int checkpoint_mount(int fd, const char *mount, u32 dev)
 {
 	struct statfs s;
 	struct stat st;
-	int err = fstatfs(fd, &s) || fstat(fd, &st) ? -errno : dev >> 20 ? -EOPNOTSUPP : 0; /* without a device: of memory, or a server's */
+	/* no device: in memory, or on a server */
+	int err = fstatfs(fd, &s) || fstat(fd, &st) ? -errno : dev >> 20 ? -EOPNOTSUPP : 0;
 
 	if (err == -EOPNOTSUPP && st.st_dev != makedev(dev >> 20, dev & 0xfffff))
-		err = -PLACE_EXCHANGED; /* somebody who can write a folder on the way: nothing else is frozen */
+		/* somebody replaced a directory of the path: nothing else is frozen */
+		err = -PLACE_EXCHANGED;
 	for (size_t i = 0; err == -EOPNOTSUPP && i < N_OF(ways); i++)
 		if (ways[i].magic == (long)s.f_type)
 			err = ways[i].checkpoint ? ways[i].checkpoint(fd, mount, st.st_dev) : 0;

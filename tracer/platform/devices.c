@@ -19,7 +19,7 @@
 struct known {
 	u32 dev;
 	bool mounted, listed;
-	u64 sec;                /* when it was looked at last */
+	u64 sec;                /* second of the last look */
 };
 
 struct mounted {
@@ -64,7 +64,7 @@ static bool is_of_device(void *arg, const struct mount *m)
 	return true;
 }
 
-/* Looks for a device among the mounts: the first line that names it. */
+/* Finds a device among the mounts: the first line with its number. */
 static bool find_mount(u32 dev, struct mounted *m)
 {
 	return mounts_find_ours(is_of_device, &(struct wanted){ dev, m });
@@ -80,7 +80,7 @@ bool devices_mount_is_remote(const struct devices *d)
 	return mounts_is_remote(d->mount.fs);
 }
 
-/* Path of a file of a block device in /sys. */
+/* Path of a file in the /sys directory of a block device. */
 static const char *sys_path(u32 dev, const char *file, char buf[128])
 {
 	snprintf(buf, 128, "/sys/dev/block/%u:%u/%s", dev >> 20, dev & 0xfffff, file);
@@ -108,7 +108,7 @@ static int sys_dev(u32 dev, const char *file, u32 *out)
 	return read_line(sys_path(dev, file, path), text, sizeof(text)) < 0 ? -ENOENT : dev_parse(text, out);
 }
 
-/* How a type is recognised by a file in /sys, most special first. To add a type: a row. */
+/* Types of devices, recognised by a file in /sys, most specific first. To add a type: a row. */
 static const struct {
 	const char *file, *type;
 	bool leaf;
@@ -130,26 +130,30 @@ static const char *type_of(u32 dev, bool *leaf)
 	}
 	while (*types[i].file && !sys_has(dev, types[i].file))
 		i++;
-	/* a driver without request queues is never seen completing a request: nothing of it can be in a total */
+	/* the programs never see a driver without request queues complete a request: no total can
+	 * hold its bytes */
 	*leaf = types[i].leaf && sys_has(dev, "mq");
 	return types[i].type;
 }
 
-/* In a helper: where a loop device's file is. */
+/* Location of a loop device's file, found in a helper. */
 struct backing {
-	u32 dev;                /* device of its file system; a member, where that has none of its own */
-	u32 bottom;             /* enum below */
+	/* number of its file system's device; of a member device, where the file system has no
+	 * number of its own */
+	u32 dev;
+	u32 bottom;             /* one of the enumerators below */
 };
 
 enum below { BELOW_DEVICE, BELOW_NOTHING, BELOW_UNKNOWN };
 
 struct holder {
 	const char *file;
-	size_t len;             /* of the longest mount point so far that is a folder of the file */
+	size_t len;             /* length of the longest mount point so far that holds the file */
 	struct backing *b;
 };
 
-/* What lies below a mount: memory has no device, and what others serve none of this machine. */
+/* Classifies what is below a mount: file systems in memory have no device, and remote ones have no
+ * device on this machine. */
 static void look_below(const struct mount *m, struct backing *b)
 {
 	struct stat s;
@@ -165,7 +169,7 @@ static void look_below(const struct mount *m, struct backing *b)
 	}
 }
 
-/* The last mount of the longest point stands. */
+/* Takes the last mount of the longest mount point. */
 static bool holds_file(void *arg, const struct mount *m)
 {
 	struct holder *h = arg;
@@ -188,7 +192,7 @@ static bool is_mount_of(void *arg, const struct mount *m)
 	return true;
 }
 
-/* Of a loop device, or of a file system that has a number of its own. */
+/* Answers for a loop device, or for a file system that has a number of its own. */
 static ssize_t answer_backing(void *arg, const void *question, size_t len, void *answer, size_t room)
 {
 	static const char deleted[] = " (deleted)";
@@ -207,7 +211,7 @@ static ssize_t answer_backing(void *arg, const void *question, size_t len, void 
 	if (read_line(sys_path(dev, "loop/backing_file", path), file, sizeof(file)) <= 0)
 		return -ENOENT;
 	end = strlen(file) > strlen(deleted) ? file + strlen(file) - strlen(deleted) : file;
-	if (stat(file, &s) && strcmp(end, deleted)) /* it may be in a mount namespace that is not ours */
+	if (stat(file, &s) && strcmp(end, deleted)) /* the file may be in another mount namespace */
 		return -ENOENT;
 	*b = (struct backing){ 0, BELOW_UNKNOWN };
 	mounts_find_ours(holds_file, &(struct holder){ .file = file, .b = b });
@@ -224,7 +228,7 @@ static bool backing_of(u32 dev, struct backing *b)
 	return ask(ASK_BACKING, (struct ask_about){ 0 }, &dev, sizeof(dev), b, sizeof(*b)) == sizeof(*b);
 }
 
-/* What a device lies on. */
+/* Names the device below. */
 static void set_below(struct rec_device *r, u32 dev)
 {
 	struct backing b = { .bottom = BELOW_UNKNOWN };
@@ -265,7 +269,7 @@ static void describe_block(struct devices *d, u32 dev)
 		rec_set(r, device, size, n * 512);
 }
 
-/* mounted: d->mount says where. */
+/* Fills the record. mounted: d->mount says where. */
 static const struct rec_device *describe(struct devices *d, u32 dev, bool block, bool mounted)
 {
 	struct rec_device *r = &d->rec;
@@ -323,7 +327,7 @@ const struct rec_device *devices_again(struct devices *d, u32 dev)
 	return describe(d, dev, dev >> 20 && sys_has(dev, "dev"), find_mount(dev, &d->mount));
 }
 
-/* Calls back with each name in a folder of /sys that says a device number. */
+/* Calls back with each device number in a directory of /sys. */
 static void each_in(const char *folder, void (*call)(void *arg, u32 below), void *arg)
 {
 	char file[600], name[64];
@@ -358,7 +362,7 @@ static void is_member(void *arg, u32 dev)
 	m->found |= m->dev == dev;
 }
 
-/* Calls back with each device of the btrfs file system that one is part of. */
+/* Calls back with each device of the btrfs file system that contains `dev`. */
 static void each_of_btrfs(u32 dev, void (*call)(void *arg, u32 below), void *arg)
 {
 	static const char all[] = "/sys/fs/btrfs";
@@ -387,7 +391,7 @@ static void give_level(void *arg, u32 below)
 	l->level(l->arg, &l->rec);
 }
 
-/* The first line of a file in /sys, as what a level is called or how it is made; NULL: it has none. */
+/* First line of a file in /sys, which names a level or how it is made; NULL: none. */
 static const char *sys_text(u32 dev, const char *file, char text[FIELD_MAX])
 {
 	char path[128];
@@ -468,9 +472,9 @@ void devices_list(void (*device)(void *arg, u32 dev), void *arg)
 		closedir(dir);
 }
 
-#define DEPTH_MAX 16            /* devices upon devices */
+#define DEPTH_MAX 16            /* levels of stacked devices */
 
-/* Looks for a disk below a device. */
+/* Search for a disk below a device. */
 struct lies_on {
 	u32 disk;
 	unsigned int depth;

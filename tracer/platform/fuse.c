@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* fuse.c - the daemon of a FUSE mount is whose descriptor of /dev/fuse has the mount's number, in PROCFS/PID/fdinfo. */
+/* fuse.c - finds the daemon of a FUSE mount: the process with a descriptor of /dev/fuse that has
+ * the mount's number in PROCFS/PID/fdinfo.
+ */
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -52,7 +54,8 @@ static void look(void *arg, u32 pid, u32 ppid)
 		target[len > 0 ? len : 0] = '\0';
 		holds = !strcmp(target, "/dev/fuse") && is_connection(pid, e->d_name, w->connection);
 	}
-	/* who makes a daemon of itself by forking holds it until the daemon runs; programs that a daemon starts may hold it, too */
+	/* a parent that daemonises by forking holds the descriptor until the daemon runs, and
+	 * programs started by the daemon may inherit it */
 	if (holds && !procfs_stat(pid, &s) && (!w->pid || (s.forked && s.start_ticks >= w->began))) {
 		w->pid = pid;
 		w->began = s.start_ticks;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* helpers.c - a keeper that makes and ends helpers.
+/* helpers.c - a keeper process that starts and ends helpers.
  *
- * It is forked before the tracer gives up its privileges, does as it is told through one socket, two words an order, and ends with the
- * tracer, which may have been killed. A helper that hangs in the kernel is killed, left behind and replaced; what it left frozen is
- * thawed.
+ * The keeper is forked before the tracer gives up its privileges. It takes orders of two words from
+ * one socket and ends with the tracer, even if that was killed. A helper that hangs in the kernel
+ * is killed, left behind and replaced; a file system that it left frozen is thawed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,20 +24,22 @@
 #include "privilege.h"
 #include "procfs.h"
 
-#define HUNG 64                 /* helpers that were killed and have not ended: no more are made then */
-#define PRIORITY -15            /* as the tracer's, who waits for them */
-#define THAW_MS 20              /* a file system is frozen no longer than that without a helper */
-#define END_MS 500              /* so long the tracer waits for its keeper */
+#define HUNG 64 /* helpers that were killed and have not ended, at most: then no more are started */
+#define PRIORITY -15            /* as the tracer's, which waits for them */
+#define THAW_MS 20              /* longest time that a file system stays frozen without a helper */
+#define END_MS 500              /* time that the tracer waits for its keeper to end */
 
 static struct {
 	pid_t pid;              /* 0: there is none */
 } helper[ASK_HELPERS];
-static int ends[ASK_HELPERS];   /* of their sockets: a helper that replaces one reads what that did not */
+/* helpers' ends of the sockets: a replacement reads the questions that its predecessor left */
+static int ends[ASK_HELPERS];
 static size_t hung;
 static pid_t freezer;           /* the helper that may freeze file systems, until it has ended */
 static pid_t keeper_pid;
 
-/* What hangs must not keep anything else open: a pipe's reader would wait for it. */
+/* Closes all descriptors but these: a helper that hangs must not hold a pipe open, whose reader
+ * would wait. */
 static void close_all_but(int *kept, size_t n)
 {
 	unsigned int from = 0;
@@ -60,7 +62,7 @@ static void close_all_but(int *kept, size_t n)
 	syscall(SYS_close_range, from, ~0u, 0);
 }
 
-/* Nothing of the terminal's: standard descriptors lead nowhere. */
+/* Detaches the standard descriptors from the terminal. */
 static void leave_standard(void)
 {
 	int null = open("/dev/null", O_RDWR);
@@ -111,7 +113,7 @@ static void reap(void)
 	}
 }
 
-/* Thaws what a helper has left that ended, or was ended, where it had frozen it. */
+/* Thaws the file system that a helper had frozen when it ended. */
 static void thaw_left(const struct helpers_opts *o)
 {
 	reap();
@@ -132,7 +134,7 @@ static void obey(const struct ask_order *a, const struct helpers_opts *o)
 {
 	if (a->helper >= ASK_HELPERS)
 		return;
-	end_helper(a->helper); /* one that ended by itself, too */
+	end_helper(a->helper); /* also forgets one that ended by itself */
 	reap();
 	if (a->order != ASK_MAKE || hung >= HUNG || (a->helper == ASK_SETTLER && o->may.checkpoint && freezer))
 		return;
@@ -143,7 +145,7 @@ static void obey(const struct ask_order *a, const struct helpers_opts *o)
 		freezer = helper[a->helper].pid;
 }
 
-/* Does what the tracer says until it has ended. */
+/* Obeys the tracer until that has ended. */
 static void serve(int control, const struct helpers_opts *o)
 {
 	struct pollfd p = { .fd = control, .events = POLLIN };
@@ -169,7 +171,8 @@ static void __attribute__((noreturn)) keep(int control, const struct helpers_opt
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
 	setsid();
-	if (chdir("/")) /* what is mounted here can be unmounted as soon as the tracer has ended */
+	/* the current directory must not keep a file system mounted after the tracer's end */
+	if (chdir("/"))
 		_exit(1);
 	memcpy(kept + 5, ends, sizeof(ends));
 	memcpy(kept + 5 + ASK_HELPERS, o->kept, sizeof(o->kept));
@@ -182,7 +185,8 @@ static void __attribute__((noreturn)) keep(int control, const struct helpers_opt
 		serve(control, o);
 	for (unsigned int i = 0; i < ASK_HELPERS; i++)
 		end_helper(i);
-	for (thaw_left(o); o->may.checkpoint && freezer; thaw_left(o)) /* it freezes no more when it has ended */
+	/* an ended helper freezes nothing more */
+	for (thaw_left(o); o->may.checkpoint && freezer; thaw_left(o))
 		nanosleep(&pause, NULL);
 	_exit(0);
 }
@@ -206,7 +210,7 @@ static int make_sockets(int control[2], int ours[ASK_HELPERS])
 	return 0;
 }
 
-#define NOTES 8                 /* objects that are named */
+#define NOTES 8                 /* messages about unresponsive objects, at most */
 
 static void note_given_up(u32 pid, const char *mount)
 {

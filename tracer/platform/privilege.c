@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* privilege.c - who the processes of a run are, and what they may, once everything is attached. (What is needed before that: rights.c.)
+/* privilege.c - users and capabilities of the processes of a run after everything is attached.
+ * (rights.c has what is needed before that.)
  *
- * To change what one keeps: a row in `whose`.
+ * To change what a process keeps: a row in `whose`.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -15,7 +16,7 @@
 #include "privilege.h"
 #include "sandbox.h"
 
-/* The leak checker of sanitizers looks into the process. */
+/* The leak checker of sanitizers inspects its own process. */
 #ifdef __SANITIZE_ADDRESS__
 #define NO_SANDBOX 1
 #else
@@ -42,7 +43,7 @@ static void close_memory(void)
 		prctl(PR_SET_DUMPABLE, 0);
 }
 
-/* Asked without a map, with what capabilities there are: EPERM comes before EBADF. */
+/* Tries the call without a map, with the present capabilities: EPERM is returned before EBADF. */
 static bool reading_needs_bpf(const struct privilege_opts *o)
 {
 	struct __user_cap_data_struct data[2] = {}, none[2] = {};
@@ -76,28 +77,30 @@ static bool has_modules(const struct privilege_opts *o)
 
 enum who { TRACER, KEEPER, LOOKER, SETTLER, ERRANDS, LOADER };
 
-/* What each of them keeps for good. */
+/* Capabilities that each process keeps for good. */
 static const struct {
 	int cap;
 	enum who who;
 	bool (*when)(const struct privilege_opts *); /* NULL: always */
 } whose[] = {
-	/* the tracer reads maps, for which it needs CAP_BPF before 5.19 (c8644cd0efe7) where unprivileged BPF is off */
+	/* reading maps needs CAP_BPF before 5.19 (c8644cd0efe7) where unprivileged BPF is off */
 	{ CAP_BPF, TRACER, reading_needs_bpf },
-	/* executables, memory and accounting of others' processes; files that say what a process is, mount points to be synced */
+	/* executables, memory and accounting of other users' processes; files that identify a
+	 * process; mount points to sync */
 	{ CAP_SYS_PTRACE, LOOKER }, { CAP_DAC_READ_SEARCH, LOOKER },
-	/* what has a journal put in place (checkpoint.c) */
+	/* checkpoints of journals (checkpoint.c) */
 	{ CAP_DAC_READ_SEARCH, SETTLER }, { CAP_SYS_ADMIN, SETTLER, is_checkpoint },
-	/* what lies beside a store, in folders of other users */
+	/* files next to a store, in directories of other users */
 	{ CAP_DAC_OVERRIDE, ERRANDS }, { CAP_DAC_READ_SEARCH, ERRANDS },
-	/* what the helpers keep, to make them other users, to end them, and to thaw what one left frozen */
+	/* all that the helpers keep; to change their users, to end them, and to thaw what one left
+	 * frozen */
 	{ CAP_SYS_PTRACE, KEEPER }, { CAP_DAC_READ_SEARCH, KEEPER }, { CAP_SYS_ADMIN, KEEPER, is_checkpoint }, { CAP_DAC_OVERRIDE, KEEPER, has_store },
 	{ CAP_SETUID, KEEPER }, { CAP_SETGID, KEEPER }, { CAP_KILL, KEEPER },
-	/* CAP_SYSLOG: where kptr_restrict hides the addresses of functions; CAP_SYS_ADMIN: a module's types are nobody else's */
+	/* CAP_SYSLOG: kernel addresses under kptr_restrict; CAP_SYS_ADMIN: types of modules */
 	{ CAP_BPF, LOADER }, { CAP_PERFMON, LOADER }, { CAP_SYSLOG, LOADER }, { CAP_SYS_ADMIN, LOADER, has_modules },
 };
 
-/* All that `who` keeps, and nothing else. */
+/* Keeps the capabilities of `who` and no others. */
 static int keep(enum who who, const struct privilege_opts *o)
 {
 	struct __user_cap_data_struct data[2] = {}, kept[2] = {};
@@ -115,12 +118,13 @@ static int keep(enum who who, const struct privilege_opts *o)
 	return err;
 }
 
-/* Numbers of users that nobody has: behind those that containers get, before those that are reserved (systemd, UIDS-GIDS.md). Each process
- * has one of its own, so that none can do anything to another. */
+/* User ids that belong to nobody: above those of containers, below the reserved ones (systemd,
+ * UIDS-GIDS.md). Each process gets one of its own, so that none can signal or inspect another. */
 #define NOBODYS 0x70000000u
 
-/* Another user than root, whose files are then closed to it, with the same capabilities; false: it cannot be. Whoever is not root stays who
- * he is. Nobody else looks into it, nor finds its memory on a disk. */
+/* Changes a root process to an unused user with the same capabilities, whose access to root's files
+ * ends with that. Returns false when it cannot. A process that is not root keeps its user. It
+ * becomes undumpable: no other process can inspect it, and no core file holds its memory. */
 static bool leave_root(void)
 {
 	uid_t uid = NOBODYS + getpid();

@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* sandbox.c - what is left to a process that reads what others wrote: system calls, by a seccomp filter, and files, by Landlock.
+/* sandbox.c - limits a process that parses untrusted bytes: system calls by a seccomp filter, files
+ * by Landlock.
  *
- * The tracer reads bytes that anyone chose: records, names, rule files, answers of its helpers, which read /proc of strangers. Whoever finds
- * a fault in that has a process, which is no longer root. What the filter leaves to it is to read, and to write what is open: no program
- * is started, no socket or device made, no BPF program loaded, no other process touched, nothing mounted, removed, renamed, linked or made
- * executable, no memory turned into code, and no file opened for writing by openat(2). Two more calls are a helper's: openat2(2), whose
- * flags are in memory, where no filter looks, and which it needs to stay inside containers, and those that sync.
+ * The tracer reads bytes that anyone may have chosen: records, names, rule files, and the answers
+ * of helpers, which read /proc of other users' processes. An attacker who exploits a fault in that
+ * controls a process that is no longer root. The filter leaves it the calls to read, and to write
+ * to open files: it cannot start a program, create a socket or device, load a BPF program, touch
+ * another process, mount, remove, rename, link, make a file executable, turn memory into code, or
+ * open a file for writing by openat(2). Helpers may make two more kinds of calls: openat2(2), which
+ * they need to stay inside a container and whose flags a filter cannot see because they are in
+ * memory, and those that sync.
  *
- * Landlock says the same of files whatever call it is, and keeps from looking into processes outside (ptrace(2), /proc/PID/mem). The
- * tracer is in such a domain. Its helpers cannot be: to look at processes outside is what they are for.
+ * Landlock denies the same for files whatever the call, and denies looking into processes outside
+ * of its domain (ptrace(2), /proc/PID/mem). The tracer is in such a domain. Its helpers cannot be:
+ * their purpose is to look at other processes.
  *
  * To allow a call: a row.
  */
@@ -54,11 +59,13 @@ enum test { ANY, NONE_OF, SOME_OF, EQUAL, NUMBER_IN };
 static const struct call {
 	int number;
 	enum when when;
-	enum test test;         /* of the low half of argument `arg` against `value`; NUMBER_IN: a number below 32 whose bit is set */
+	/* compares the low half of argument `arg` with `value`; NUMBER_IN: the argument is below 32
+	 * and its bit is set in `value` */
+	enum test test;
 	int arg;
 	u32 value;
 } calls[] = {
-	/* most frequent first: the kernel remembers those without a test only */
+	/* most frequent first: the kernel caches the verdict only of calls without a test */
 	{ SYS_bpf, RECORDING, NUMBER_IN, 0, MAP_CALLS },
 	{ SYS_openat, ALWAYS, NONE_OF, 2, WRITES },
 	{ SYS_mmap, ALWAYS, NONE_OF, 2, PROT_EXEC },
@@ -69,10 +76,10 @@ static const struct call {
 	{ SYS_sync_file_range }, { SYS_fadvise64 }, { SYS_flock }, { SYS_fcntl }, { SYS_dup }, { SYS_dup3 }, { SYS_ppoll }, { SYS_pselect6 },
 	{ SYS_epoll_ctl }, { SYS_epoll_pwait },
 	{ SYS_ioctl, ALWAYS, EQUAL, 1, TCGETS }, { SYS_ioctl, ALWAYS, EQUAL, 1, FIONREAD },
-	/* what files are */
+	/* metadata of files */
 	{ SYS_newfstatat }, { SYS_fstat }, { SYS_statx }, { SYS_statfs }, { SYS_fstatfs }, { SYS_readlinkat }, { SYS_getdents64 },
 	{ SYS_getxattr }, { SYS_lgetxattr }, { SYS_fgetxattr }, { SYS_faccessat }, { SYS_faccessat2 }, { SYS_getcwd },
-	/* memory, time, threads, itself */
+	/* memory, time, threads, the process itself */
 	{ SYS_brk }, { SYS_munmap }, { SYS_mremap }, { SYS_madvise }, { SYS_membarrier }, { SYS_futex }, { SYS_sched_yield },
 	{ SYS_sched_getaffinity }, { SYS_set_robust_list }, { SYS_rseq }, { SYS_getrandom }, { SYS_clock_gettime }, { SYS_clock_nanosleep },
 	{ SYS_nanosleep }, { SYS_gettimeofday }, { SYS_getrusage }, { SYS_prlimit64, ALWAYS, EQUAL, 2, 0 }, { SYS_sysinfo }, { SYS_uname },
@@ -80,29 +87,32 @@ static const struct call {
 	{ SYS_rt_sigtimedwait }, { SYS_rt_sigprocmask }, { SYS_rt_sigaction }, { SYS_rt_sigreturn }, { SYS_sigaltstack }, { SYS_restart_syscall },
 	{ SYS_tgkill }, { SYS_wait4 }, { SYS_exit }, { SYS_exit_group },
 	{ SYS_clone, RECORDING, SOME_OF, 0, CLONE_THREAD },
-	/* a helper's: to look from inside a container, and to have file systems synced and checkpointed, where it has the right to that */
-	{ SYS_open_by_handle_at, LOOKING, NONE_OF, 2, WRITES }, /* of a control group by its number */
+	/* for helpers: files inside a container, and syncs and checkpoints where they have the
+	 * right to them */
+	/* opens a control group by its id */
+	{ SYS_open_by_handle_at, LOOKING, NONE_OF, 2, WRITES },
 	{ SYS_openat2, LOOKING }, { SYS_syncfs, LOOKING }, { SYS_sync, LOOKING }, { SYS_ioctl, LOOKING, EQUAL, 1, (u32)FS_IOC_GETVERSION },
 	{ SYS_ioctl, LOOKING, EQUAL, 1, (u32)EXT4_CHECKPOINT }, { SYS_ioctl, LOOKING, EQUAL, 1, (u32)FIFREEZE },
 	{ SYS_ioctl, LOOKING, EQUAL, 1, (u32)FITHAW },
-#ifdef __x86_64__ /* the older names of some of them */
+#ifdef __x86_64__ /* older names of some of them */
 	{ SYS_poll }, { SYS_select }, { SYS_epoll_wait }, { SYS_stat }, { SYS_lstat }, { SYS_readlink }, { SYS_access }, { SYS_getpgrp },
 	{ SYS_time },
 #endif
 };
 
-#define ROW_MAX 8               /* instructions of one row */
+#define ROW_MAX 8               /* instructions of one row, at most */
 #define LOAD(field) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
 #define RETURN(what) BPF_STMT(BPF_RET | BPF_K, what)
 
-/* The argument is loaded behind the jump that leads past a row; a test that fails loads the number again, for the next row. */
+/* The argument is loaded after the jump that skips a row. A test that fails loads the call's number
+ * again, for the next row. */
 static size_t put_test(struct sock_filter *p, const struct call *c)
 {
 	static const u16 jumps[] = { [NONE_OF] = BPF_JSET, [SOME_OF] = BPF_JSET, [EQUAL] = BPF_JEQ, [NUMBER_IN] = BPF_JSET };
-	bool yes = c->test != NONE_OF; /* what the jump must find */
+	bool yes = c->test != NONE_OF; /* outcome that the jump must find */
 	size_t n = 0;
 
-	/* little-endian, as all that run it */
+	/* little-endian, as all supported machines */
 	p[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args) + 8 * c->arg);
 	if (c->test == NUMBER_IN) {
 		p[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, 31, 5, 0);
@@ -140,7 +150,8 @@ int sandbox_calls(enum sandbox whose)
 	code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ARCH, 1, 0);
 	code[n++] = (struct sock_filter)RETURN(SECCOMP_RET_ERRNO | EPERM);
 	code[n++] = (struct sock_filter)LOAD(nr);
-	/* what clone3(2) is asked for is in memory: libc does without it then */
+	/* the flags of clone3(2) are in memory, where no filter sees them; libc then falls back to
+	 * clone(2) */
 	code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone3, 0, 1);
 	code[n++] = (struct sock_filter)RETURN(SECCOMP_RET_ERRNO | ENOSYS);
 	for (size_t i = 0; i < N_OF(calls); i++)
@@ -149,7 +160,8 @@ int sandbox_calls(enum sandbox whose)
 	code[n++] = (struct sock_filter)RETURN(SECCOMP_RET_ERRNO | EPERM);
 	program.len = n;
 	err = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program);
-	return err < 0 ? -errno : err ? -EBUSY : 0; /* more than 0: the thread that has another filter */
+	/* positive: id of a thread that could not be given the filter */
+	return err < 0 ? -errno : err ? -EBUSY : 0;
 #else
 	return -ENOSYS;
 #endif
@@ -157,7 +169,7 @@ int sandbox_calls(enum sandbox whose)
 
 /* --- Landlock --- */
 
-/* By their numbers: the headers may be older than the kernel. */
+/* Numbers of the calls: the headers may be older than the kernel. */
 #define LANDLOCK_CREATE 444
 #define LANDLOCK_RESTRICT 446
 #define LANDLOCK_VERSION 1
@@ -166,17 +178,18 @@ struct landlock_rules {
 	u64 files, ports, scopes;
 };
 
-/* What each version of Landlock can deny: all but to read. A row for each that brought something. */
+/* Rights that each version of Landlock can deny, all but reading. A version that added some has a
+ * row. */
 static const struct {
 	int version;
 	struct landlock_rules denied;
 } landlock[] = {
-	{ 1, { 0x1ff3 } },                      /* to execute, write, remove, make (5.13) */
-	{ 2, { 0x2000 } },                      /* to link or rename into another folder (5.19) */
-	{ 3, { 0x4000 } },                      /* to truncate (6.2) */
-	{ 4, { 0, 0x3 } },                      /* to bind and connect (6.7) */
-	{ 5, { 0x8000 } },                      /* orders to devices (6.10) */
-	{ 6, { 0, 0, 0x3 } },                   /* abstract sockets and signals of others (6.12) */
+	{ 1, { 0x1ff3 } },                      /* execute, write, remove, create (5.13) */
+	{ 2, { 0x2000 } },                      /* link or rename into another directory (5.19) */
+	{ 3, { 0x4000 } },                      /* truncate (6.2) */
+	{ 4, { 0, 0x3 } },                      /* bind and connect (6.7) */
+	{ 5, { 0x8000 } },                      /* ioctl on devices (6.10) */
+	{ 6, { 0, 0, 0x3 } }, /* abstract sockets and signals outside of the domain (6.12) */
 };
 
 int sandbox_files(void)

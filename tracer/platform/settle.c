@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* settle.c - has a helper sync, and empty journals, one file system after the other, so that the ring is read meanwhile and one that
- * does not answer holds nobody up. What a helper calls is not recorded, and what it causes belongs to those who made the bytes dirty. */
+/* settle.c - has a helper sync and checkpoint one file system after the other, so that the tracer
+ * goes on reading the ring and an unresponsive file system delays nobody. Calls of a helper are not
+ * recorded; the writeback that they cause belongs to those who dirtied the bytes.
+ */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -13,7 +15,7 @@
 #include "mountpoint.h"
 #include "settle.h"
 
-/* A question; the place where it is mounted follows, an empty one: everything is synced. */
+/* Question, followed by the mount point; an empty one asks for sync(2). */
 struct asked {
 	u32 dev, checkpoint;
 };
@@ -23,11 +25,11 @@ struct told {
 };
 
 struct settle_job {
-	char **mounts;          /* in front of them "" where everything is to be synced */
+	char **mounts;          /* mount points; "" comes first where everything is to be synced */
 	u32 *devs;
 	bool *remote;
 	size_t n, at;
-	u64 since_ns, remote_ns; /* remote_ns: the first that somebody else serves was begun */
+	u64 since_ns, remote_ns; /* remote_ns: when the first remote file system was begun */
 	bool checkpoint;
 	int err, checkpoint_err;
 };
@@ -60,7 +62,7 @@ void settle_serve(void)
 	ask_serve(ASK_SETTLE, answer_settle, NULL);
 }
 
-/* --- whoever asks --- */
+/* --- asking side --- */
 
 static void first(int *to, int err)
 {
@@ -79,7 +81,7 @@ static void say_checkpoint_error(struct settle_job *j, int err)
 	first(&j->checkpoint_err, fail(err, "cannot have what the journal of the file system at %s holds put in place", j->mounts[j->at]));
 }
 
-/* Has the next one synced. */
+/* Has the next file system synced. */
 static void go_on(struct settle_job *j)
 {
 	for (; j->at < j->n; j->at++) {
@@ -97,7 +99,7 @@ static void go_on(struct settle_job *j)
 	}
 }
 
-/* Those that somebody else serves, or the others. */
+/* Adds the remote file systems, or the others. */
 static int add_mounts(struct settle_job *j, const struct settle_what *what, bool remote)
 {
 	for (size_t i = 0; i < what->n; i++) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* stop.c - signals, and how long an output that takes nothing is waited for.
+/* stop.c - signals, and how long the run waits for a blocked output.
  *
- * Signals are blocked and taken with sigtimedwait(2) by the loop. It does not run while an output
- * waits; then base/out.c asks here every few milliseconds. An output that is merely slow is never
- * given up while the run goes on.
+ * The loop takes signals with sigtimedwait(2); they are blocked otherwise. While an output blocks,
+ * the loop does not run, and base/out.c calls patience() every few milliseconds. A slow output is
+ * never abandoned while the run goes on.
  */
 #include <errno.h>
 #include <sys/time.h>
@@ -11,9 +11,12 @@
 #include "out.h"
 #include "stop.h"
 
-#define STALL_NS (NSEC * 6 / 10)      /* so long an output may take nothing when the run is to end: below a second with what else there is to do */
-#define NEXT_STALL_NS (NSEC / 10)     /* the others, once one was given up */
-#define REPEAT_US 200                 /* an interruption may come just before the call that it is for; and libbpf tries five times */
+/* time for a blocked output when the run is to end: below a second with the rest of the work */
+#define STALL_NS (NSEC * 6 / 10)
+#define NEXT_STALL_NS (NSEC / 10)     /* time for the other outputs, once one was abandoned */
+/* repeated, because an interruption may come just before the call that it is for, and because
+ * libbpf retries five times */
+#define REPEAT_US 200
 
 static sigset_t signals;
 static int asked, again;
@@ -39,7 +42,7 @@ void stop_wait(u64 ns)
 		hear(got);
 }
 
-/* When the run was to end; 0: it goes on. */
+/* Time at which the run was asked to end; 0: it goes on. */
 static u64 over_ns(void)
 {
 	if (asked)
@@ -73,7 +76,7 @@ void stop_signals(sigset_t *before)
 	sigaddset(&signals, SIGINT);
 	sigaddset(&signals, SIGTERM);
 	sigaddset(&signals, SIGCHLD);
-	if (!sigaction(SIGHUP, NULL, &old) && old.sa_handler != SIG_IGN) /* nohup */
+	if (!sigaction(SIGHUP, NULL, &old) && old.sa_handler != SIG_IGN) /* as nohup(1) sets it */
 		sigaddset(&signals, SIGHUP);
 	set = signals;
 	sigaddset(&set, SIGPIPE);
@@ -102,7 +105,7 @@ u64 stop_asked_ns(void)
 	return asked_ns;
 }
 
-/* --- while something is opened, or loaded --- */
+/* --- interruptible opening and loading --- */
 
 static volatile sig_atomic_t caught;
 
@@ -117,10 +120,10 @@ static void on_signal(int signal)
 
 static const int interrupting[] = { SIGINT, SIGTERM, SIGHUP, SIGALRM };
 
-/* Blocked before they lose their handler, unblocked after they got it. */
+/* Signals are blocked before their handler is removed, and unblocked after it is set. */
 static void handle(void (*handler)(int), bool blocked)
 {
-	struct sigaction action = { .sa_handler = handler }; /* calls are not begun again */
+	struct sigaction action = { .sa_handler = handler }; /* without SA_RESTART */
 	sigset_t set;
 
 	sigemptyset(&set);
@@ -159,7 +162,7 @@ bool stop_uninterrupted(void)
 
 	handle(SIG_DFL, true);
 	setitimer(ITIMER_REAL, &never, NULL);
-	signal(SIGALRM, SIG_IGN); /* takes away one that waits */
+	signal(SIGALRM, SIG_IGN); /* discards a pending one */
 	signal(SIGALRM, SIG_DFL);
 	sigemptyset(&alarm);
 	sigaddset(&alarm, SIGALRM);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* tracer.c - messages that are no errors. */
+/* tracer.c - messages that are not errors. */
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -45,5 +45,5 @@ void note_progress(const char *format, ...)
 	n = vsnprintf(line, sizeof(line), format, args);
 	va_end(args);
 	if (n > 0 && n < (int)sizeof(line) && poll(&p, 1, 0) == 1 && write(STDERR_FILENO, line, n) < 0)
-		return; /* the next one will be seen */
+		return; /* the next line will be seen */
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* tracer.h - the few things that every file of the tracer uses: exit statuses, messages, and what is below. */
+/* tracer.h - shared by all files of the tracer: exit statuses, messages, and the headers of base/
+ * that everybody needs.
+ */
 #ifndef IOT_TRACER_H
 #define IOT_TRACER_H
 
@@ -12,22 +14,22 @@
 #include "file.h"
 #include "number.h"
 
-/* Exit statuses of iot-trace, beside those of the command that it runs (iot-trace(8) documents them). */
+/* Exit statuses of iot-trace, in addition to those of its command (documented in iot-trace(8)). */
 enum {
 	STATUS_OK = 0,          /* the run is complete */
-	STATUS_FAILED = 1,      /* it could not be made, or is incomplete */
+	STATUS_FAILED = 1,      /* there is no run, or it is incomplete */
 	STATUS_USAGE = 2,       /* the command line is wrong */
 	STATUS_NOT_RUN = 126,   /* the command exists and cannot be run */
 	STATUS_NOT_FOUND = 127, /* the command does not exist */
-	STATUS_SIGNAL = 128,    /* + number of the signal that ended the command, or the run at once */
+	STATUS_SIGNAL = 128, /* + number of the signal that ended the command, or the run at once */
 };
 
-/* Says something that is not an error, on stderr, unless -q was given. */
+/* Prints a message that is not an error on stderr, unless -q was given. */
 __attribute__((format(printf, 1, 2))) void note(const char *format, ...);
 void note_quiet(bool quiet);
-/* Also with -q. */
+/* Prints it with -q too. */
 __attribute__((format(printf, 1, 2))) void note_anyway(const char *format, ...);
-/* A line that the next one covers, where a terminal takes it at once. */
+/* Prints a line that the next one overwrites, if the terminal takes it without blocking. */
 __attribute__((format(printf, 1, 2))) void note_progress(const char *format, ...);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* event_batch.c - the reading side of packs of events. */
+/* event_batch.c - the reading side of batches of events (struct iot_packs). */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,8 @@
 #include "event_batch.h"
 #include "tracer.h"
 
-/* How far a processor's events are taken; how many there were at the mark, and `begun` then. */
+/* Position in the events of a processor: how many were taken; at the mark, how many existed, and
+ * the value of `begun`. */
 struct event_batch_reader {
 	u64 taken, n, begun;
 };
@@ -27,7 +28,7 @@ int event_batch_open(struct event_batches *p, int fd, int cpus)
 	return p->of ? 0 : fail(ENOMEM, "packs of events");
 }
 
-/* Events before n that were not taken will not come. */
+/* Counts events before n that were not taken: they will not come. */
 static void miss_before(struct event_batches *p, struct event_batch_reader *r, u64 n)
 {
 	if (n <= r->taken)
@@ -36,7 +37,7 @@ static void miss_before(struct event_batches *p, struct event_batch_reader *r, u
 	r->taken = n;
 }
 
-/* Gives the events of a pack before `to` that were not taken. */
+/* Gives the events of a batch before `to` that were not taken. */
 static size_t give(struct event_batch_reader *r, const struct iot_ring_pack *p, u64 to, event_batch_event *event, void *arg)
 {
 	struct iot_event e = {
@@ -63,7 +64,7 @@ size_t event_batch_take(struct event_batches *p, const struct iot_ring_pack *pac
 {
 	struct event_batch_reader *r = &p->of[pack->cpu];
 
-	miss_before(p, r, pack->first); /* packs of a processor come in their order */
+	miss_before(p, r, pack->first); /* batches of one processor come in order */
 	return give(r, pack, pack->first + pack->n, event, arg);
 }
 
@@ -75,7 +76,8 @@ void event_batch_mark(struct event_batches *p)
 	}
 }
 
-/* The packs of a processor at one moment: false when the kernel side was about to write over the older one. */
+/* Copies the batches of a processor as of one instant. False: the kernel side was about to
+ * overwrite the older one. */
 static bool copy(const struct iot_packs *all, u64 *begun, struct iot_ring_pack *before, struct iot_ring_pack *now)
 {
 	*begun = __atomic_load_n(&all->begun, __ATOMIC_ACQUIRE);
@@ -93,8 +95,10 @@ void event_batch_take_rest(struct event_batches *p, event_batch_event *event, vo
 		u64 begun;
 
 		if (r->taken >= r->n || !copy(&p->all[cpu], &begun, &before, &now))
-			continue; /* what is in a pack that is written over comes by the ring */
-		if (begun == r->begun) /* what is older was put into the ring before the mark: it was there, or there was no room */
+			continue; /* the events of an overwritten batch come through the ring */
+		/* an older batch was submitted before the mark: it was in the ring, or the ring was
+		 * full */
+		if (begun == r->begun)
 			miss_before(p, r, before.first);
 		if (r->taken < before.first)
 			continue;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* probe.c - the kernel side from its loading to its end: open, gate, consume, close. */
+/* probe.c - the life of the kernel side: open, gate, consume, close. */
 #include <errno.h>
 #include <malloc.h>
 #include <stdio.h>
@@ -14,9 +14,11 @@
 #include "hash.h"
 #include "probe_parts.h"
 
-#define FIRST_PID_NS 0xEFFFFFFCu /* inode number of the initial PID namespace since 3.8 (PROC_PID_INIT_INO) */
+/* inode number of the initial PID namespace since 3.8 (PROC_PID_INIT_INO) */
+#define FIRST_PID_NS 0xEFFFFFFCu
 
-/* Asks the kernel who we are. Where it does not run such a program (5.13 and before), only the initial PID namespace is sure. */
+/* Asks the kernel for the identity of this process. Where it cannot run such a program (5.13 and
+ * before), it is certain only in the initial PID namespace. */
 static int find_self(struct probes *p)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "who", .btf_custom_path = p->modules_hidden ? TYPES_FILE : NULL);
@@ -37,7 +39,7 @@ static int find_self(struct probes *p)
 	return 0;
 }
 
-/* Does the kernel know a helper function of programs? */
+/* True when the kernel has this BPF helper function. */
 static bool knows(const struct btf *b, const char *function)
 {
 	int id = btf__find_by_name_kind(b, "bpf_func_id", BTF_KIND_ENUM);
@@ -49,7 +51,7 @@ static bool knows(const struct btf *b, const char *function)
 	return false;
 }
 
-/* Why this kernel gets the objects of the reduced tier; NULL: it does not. */
+/* Reason why this kernel gets the objects of the reduced tier; NULL: it does not. */
 static const char *lacking(const struct probes *p)
 {
 	if (p->opts.reduced)
@@ -79,7 +81,8 @@ static int prepare(struct probes *p)
 		return fail(E2BIG, "%u aggregates: there can be %u", p->max_cells, IOT_MAX_CELLS);
 	p->vmlinux = btf__load_vmlinux_btf();
 	if (!p->vmlinux)
-		return fail(errno == ESRCH ? 0 : errno, "cannot read the kernel's types in " TYPES_FILE); /* ESRCH: whatever it was */
+		/* libbpf returns ESRCH whatever the reason was */
+		return fail(errno == ESRCH ? 0 : errno, "cannot read the kernel's types in " TYPES_FILE);
 	p->casts = btf__find_by_name_kind(p->vmlinux, "bpf_rdonly_cast", BTF_KIND_FUNC) > 0;
 	p->lacks = lacking(p);
 	p->modules_hidden = types_hide_modules();
@@ -95,7 +98,7 @@ static int map_sums(struct probes *p)
 	void *slots;
 
 	p->state->keeper = p->opts.keeper;
-	p->state->sum_epoch = 1; /* 0 is a thread's that remembers none */
+	p->state->sum_epoch = 1; /* threads without a cached slot have epoch 0 */
 	if (fd < 0)
 		return 0;
 	slots = mmap(NULL, SUM_SLOTS_BYTES, PROT_READ, MAP_SHARED, fd, 0);
@@ -109,7 +112,7 @@ static int map_sums(struct probes *p)
 	return each_begin(p, &p->sums, "filesums", sizeof(struct iot_filesum), IOT_MAX_FILESUMS);
 }
 
-/* Maps the elements of an array of the kernel side. */
+/* Maps the elements of an array map. */
 static int map_array(struct probes *p, const char *name, size_t size, void *out)
 {
 	void *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, map_fd(p, name), 0);
@@ -187,7 +190,7 @@ int probes_open(struct probes **out, const struct probe_opts *opts)
 		return fail(ENOMEM, "probes");
 	p->opts = *opts;
 	libbpf_listen(opts->verbose);
-	mallopt(M_ARENA_MAX, 1); /* what one thread frees is there for the other */
+	mallopt(M_ARENA_MAX, 1); /* one arena: memory that one thread frees serves the other */
 	functions_begin(p);
 	err = types_begin(p) ?: open_all(p);
 	for (size_t i = 0; err && i < n_programs; i++)
@@ -244,7 +247,7 @@ u64 probes_map_bytes(const struct probes *p)
 	return sum;
 }
 
-/* Does the full tier lack the program? Not where there is nothing that it would see. */
+/* True when the full tier lacks the program, but not when nothing exists that it could see. */
 static bool is_lacking(const struct probes *p, size_t row)
 {
 	return programs[row].full && !p->info[row].chosen && strcmp(p->info[row].reason, NOT_MOUNTED);
@@ -263,7 +266,7 @@ const char *probes_hidden(const struct probes *p)
 	return p->hidden[0] ? p->hidden : NULL;
 }
 
-/* Whether any of the programs of a feed is attached; *row: that of the first. */
+/* True when a program of the feed is attached. *row: that of its first program. */
 static bool is_fed(const struct probes *p, const struct feed *f, int *row)
 {
 	bool fed = false;
@@ -295,7 +298,8 @@ bool probes_feed(int layer)
 	return false;
 }
 
-/* Is the program only for another file system than this? Their names begin with it. */
+/* True when the program serves only another file system: program names begin with the file
+ * system's. */
 static bool is_for_other(const char *program, const char *fs)
 {
 	for (size_t i = 0; i < n_objects; i++) {
@@ -364,7 +368,7 @@ void probes_hold(struct probes *p, u32 dev, u32 volume)
 
 	if (fd >= 0)
 		bpf_map_update_elem(fd, &dev, &h, BPF_ANY);
-	if (p->state) /* bios may be passed on without a word */
+	if (p->state) /* bios may be passed on without a tracepoint */
 		p->state->passes = 1;
 }
 
@@ -402,7 +406,8 @@ size_t probes_consume(struct probes *p, const struct probe_callbacks *cb)
 {
 	p->callbacks = cb;
 	late_share(p);
-	/* what an event names was sent before it: of the events, only those that were there before the names are looked at */
+	/* processes and paths are sent before the events that name them: only events that were
+	 * there before those are read are taken */
 	event_batch_mark(&p->batches);
 	u64 end = ring_end(p->ring);
 	size_t n = ring_take(p->names, PROBES_TAKE, ring_end(p->names), on_record, p), more = 0;
@@ -423,13 +428,13 @@ int probes_start(struct probes *p, u64 *start_ns)
 	return 0;
 }
 
-/* Returns when no program runs any more that found the gate open: it may be about to count. */
+/* Waits until every program that found the gate open has ended: it may be about to count. */
 int probes_stop(struct probes *p)
 {
 	const struct timespec while_one_runs = { .tv_nsec = 20000000 };
 
 	__atomic_store_n(&p->state->gate, 0, __ATOMIC_RELEASE);
-	if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0)) /* refused where nohz_full is set */
+	if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0)) /* fails where nohz_full is set */
 		nanosleep(&while_one_runs, NULL);
 	program_call(p, "uring__sweep", NULL, 0);
 	program_call(p, "aio__sweep", NULL, 0);
@@ -441,7 +446,8 @@ void probes_second(struct probes *p)
 	struct iot_clean_up ask = { .min_age = 3 };
 	u32 second = ++p->state->second;
 
-	/* a walk over both tables: only when they fill, and now and then so that what is over gives its memory back */
+	/* the sweep walks both tables: only when they fill up, and now and then to free the memory
+	 * of stale entries */
 	if (p->state->writers > p->max_writers / 8 || p->state->claims > p->max_claims / 8 || !(second % 32))
 		program_call(p, "cache__sweep", &ask, sizeof(ask));
 }

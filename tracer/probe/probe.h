@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
 /* probe.h - the kernel side as the rest of the tracer sees it: load, attach, gate, consume, read.
  *
- * Only the files probe*.c include libbpf, most by way of probe_parts.h. Every function that can fail
- * returns 0 or a negative errno and has reported the error on stderr by then.
+ * Only the files of tracer/probe/ include libbpf. A function that can fail returns 0 or a negative
+ * errno after a message.
  */
 #ifndef IOT_PROBE_H
 #define IOT_PROBE_H
@@ -21,205 +21,240 @@ struct probe_table {
 };
 #define PROBE_TABLES 32
 
-/* What to measure and of whom. A process is wanted when every filter that is set matches it; what is not
- * wanted is lumped together as PROC_OTHER in the aggregates and has no events. */
+/* Options: the layers to measure, and the processes. A process is wanted when every filter that is
+ * set matches it. Processes that are not wanted share PROC_OTHER in the aggregates and have no
+ * events. */
 struct probe_opts {
 	u32 layers;                 /* bit 1 << LAYER_x for each layer; 0: all */
 	bool events;                /* deliver events, not only aggregates */
 	u32 latency;                /* enum iot_latency: which calls are timed */
 	size_t ring_bytes;          /* power of two; 0: default 16 MiB */
-	bool by_pid;                /* filter: only processes given to probes_want_pid() and their children */
+	bool by_pid; /* filter: only processes given to probes_want_pid() and their children */
 	char comm[IOT_COMM_LEN];    /* filter: name of the thread-group leader; "" none */
-	bool by_group;              /* filter: only processes in control groups given to probes_want_group(), or below these */
-	u32 dev;                    /* filter: device number of a disk; 0 none */
-	const struct probe_table *tables; /* that get another size than usual; `cells` is one table */
+	/* filter: only processes in control groups given to probes_want_group(), or in descendants
+	 * of these */
+	bool by_group;
+	u32 dev;                    /* filter: device number of a disk; 0: none */
+	/* tables with another size than the default; `cells` is one table */
+	const struct probe_table *tables;
 	size_t n_tables;
-	u32 keeper;                 /* a process whose calls, and those of its children, are the tracer's own; 0 none */
-	bool reduced;               /* as on kernels that lack what the full tier needs */
-	bool (*over)(void);         /* true, in whatever thread: nothing more is loaded. NULL: it never is */
-	bool counts;                /* ask the verifier, too, how much stack each program takes */
-	unsigned int verbose;       /* 1: why a program was refused, in brief; 2: all that libbpf says */
+	/* process whose calls, and those of its children, belong to the tracer itself; 0: none */
+	u32 keeper;
+	bool reduced; /* use the objects for kernels that lack what the full tier needs */
+	bool (*over)(void);         /* true, in any thread: load nothing more. NULL: never */
+	bool counts;                /* also ask the verifier for the stack depth of each program */
+	/* 1: why a program was refused, in brief; 2: everything that libbpf prints */
+	unsigned int verbose;
 };
 
 /* One program of the kernel side, after probes_open(). Strings belong to `struct probes`. */
 struct probe_info {
 	const char *name, *layer, *target;
 	bool chosen;
-	const char *reason;         /* why not; NULL when chosen */
-	bool denied;                /* the kernel was given it and refused it */
-	u32 frame_bytes;            /* the largest stack frame of its functions; 0 not asked for, or not known */
+	const char *reason;         /* why it was not chosen; NULL when chosen */
+	bool denied;                /* the kernel refused to load or attach it */
+	u32 frame_bytes; /* largest stack frame of its functions; 0: not asked for, or not known */
 	u32 code_bytes;             /* machine code of all its functions */
-	u32 verified;               /* instructions that the kernel looked at, on all paths, before it took it; 0 not known (before 5.16) */
+	/* instructions that the verifier processed on all paths; 0: not known (before 5.16) */
+	u32 verified;
 };
 
-/* Can the kernel be asked at all: are its types there, its own, and the programs made for this machine? 0, or a negative errno after a
- * message. */
+/* Checks that the kernel's own types can be read and that the programs were compiled for this
+ * machine. Returns 0 or a negative errno after a message. */
 int probes_check(void);
-/* What is wrong with the types, behind their name, and for which other machine the programs were made; NULL: nothing. */
+/* Say what is wrong with the types, as the end of a sentence about them, and for which other
+ * machine the programs were compiled; NULL: nothing is wrong. */
 const char *probes_wrong_types(void);
 const char *probes_wrong_machine(void);
-/* Is a file system mounted, that we have programs for, whose code is a module? The types of modules are for CAP_SYS_ADMIN alone. */
+/* True when a mounted file system that has programs is a module. Types of modules need
+ * CAP_SYS_ADMIN. */
 bool probes_need_modules(void);
 
 struct probe_callbacks {
 	void *arg;
-	/* in the ring itself: it is copied once, by who keeps it. ts_ns is CLOCK_MONOTONIC */
+	/* the event lies in the ring: copy it to keep it. ts_ns is CLOCK_MONOTONIC */
 	void (*event)(void *arg, const struct iot_event *);
 	void (*process)(void *arg, const struct iot_proc *);
 	void (*path)(void *arg, const struct iot_path *);
 };
 
-/* Opens, loads and attaches everything with the gate closed: nothing is recorded yet. `out` may be set even
- * when an error is returned, so that probes_list() can say what was refused. -EINTR, silently: it is over. */
+/* Opens, loads and attaches everything with the gate closed: nothing is recorded yet. *out may be
+ * set even when an error is returned, so that probes_list() can say what was refused. Returns
+ * -EINTR, silently, when opts->over says so. */
 int probes_open(struct probes **out, const struct probe_opts *opts);
-/* Without a capability: what would be loaded is `chosen` then. Whether the verifier takes it is not known. */
+/* Opens the objects without a capability: `chosen` then marks programs that would be loaded. The
+ * verifier is not asked. */
 int probes_look(struct probes **out);
-/* The programs whose names begin with `prefix` and "__". */
+/* Summary of the programs whose names begin with `prefix` and "__". */
 struct probe_group {
 	size_t chosen;
-	const struct probe_info *denied, *lacking; /* the first that the kernel refused, and that counts; the first that the full tier lacks; NULL none */
-	bool waits;                 /* until a file system is mounted */
+	/* denied: the first one that the kernel refused and without which figures are wrong;
+	 * lacking: the first one that the full tier lacks; NULL: none */
+	const struct probe_info *denied, *lacking;
+	bool waits;                 /* some wait until a file system is mounted */
 };
 void probes_group(const struct probes *, const char *prefix, struct probe_group *);
 size_t probes_list(const struct probes *, const struct probe_info **list);
-size_t probes_copies(const struct probes *, u32 n); /* programs that are attached at least n times, since the kernel skips some; n: 2 to IOT_COPIES_MOST */
+/* number of programs that are attached at least n times because the kernel skips programs; n: 2 to
+ * IOT_COPIES_MOST */
+size_t probes_copies(const struct probes *, u32 n);
 u64 probes_map_bytes(const struct probes *);   /* kernel memory of maps and ring */
 u64 probes_ring_bytes(const struct probes *);  /* size of the ring of events */
-const struct probe_info *probes_refused(const struct probes *); /* one that was asked for and that the full tier lacks; NULL */
-/* Of the programs that the kernel was given and refused, those without which bytes are missing or have no owner: number n, from 0; NULL:
- * there are no more. */
+/* a program that was asked for and that the full tier lacks; NULL: none */
+const struct probe_info *probes_refused(const struct probes *);
+/* Program number n, from 0, among those that the kernel refused and without which bytes are missing
+ * or have no owner; NULL: there are no more. */
 const struct probe_info *probes_denied(const struct probes *, size_t n);
-/* What is to be done about one of them. */
+/* Advice about a refused program. */
 const char *probes_cure(const struct probe_info *denied);
-/* After probes_stop(): those of file systems that were mounted during the run are among them from now on. Returns the first of these, NULL:
- * there is none. *ended: the process that attaches them had ended before. */
+/* Includes programs of file systems that were mounted during the run in probes_denied() from now
+ * on. Call it after probes_stop(). Returns the first of them; NULL: none. *ended: the process that
+ * attaches such programs had ended before. */
 const struct probe_info *probes_denied_late(struct probes *, bool *ended);
-/* What compiled the programs, such as "clang 14.0.6, for x86". */
+/* Compiler of the programs, such as "clang 14.0.6, for x86". */
 const char *probes_made_by(void);
-/* Kernel functions whose addresses are hidden from us (kernel.kptr_restrict), so that what they do is not recognised; NULL none. */
+/* Kernel functions whose addresses are hidden (kernel.kptr_restrict), so that their work is not
+ * recognised; NULL: none. */
 const char *probes_hidden(const struct probes *);
 #define PROBES_HIDDEN_MEANS "bytes of loop devices can count twice, ext4's conversions and some direct I/O have no owner"
 const char *probes_tier(const struct probes *); /* "full" or "reduced" */
-const char *probes_lacks(const struct probes *); /* why only calls and devices are measured, as on older kernels; NULL: all is tried */
-/* A layer is measured when the programs that its bytes come from are attached. Has it such programs? The first of them that is not
- * attached; NULL none. */
+/* reason why only calls and devices are measured, as on older kernels; NULL: the full tier is
+ * tried */
+const char *probes_lacks(const struct probes *);
+/* A layer is measured when the programs that report its bytes are attached. probes_feed(): it has
+ * such programs. probes_unfed(): the first of them that is not attached; NULL: none. */
 bool probes_feed(int layer);
 const struct probe_info *probes_unfed(const struct probes *, int layer);
-/* The name of file system `n` that has programs of its own, NULL: there are no more. *lacking: one that its full tier needs and that
- * is not attached, or that waits until one is mounted; NULL none. */
+/* Name of the n-th file system that has programs of its own; NULL: there are no more. *lacking: a
+ * program of its full tier that is not attached, or waits for a mount; NULL: none. */
 const char *probes_system(const struct probes *, size_t n, const struct probe_info **lacking);
 
-/* Adds a process, by its number in our PID namespace, and its future children to the by_pid filter. Its present descendants are
- * the caller's to add. */
+/* Adds a process, by its id in the PID namespace of iot-trace, and its future children to the
+ * by_pid filter. The caller adds its present descendants. */
 int probes_want_pid(struct probes *, u32 pid);
-/* Wants a control group, and every later one of the same version and path. */
+/* Adds a control group, and every later one of its version and path, to the by_group filter. */
 int probes_want_group(struct probes *, u64 group, const char *path);
 
-/* Reads what opening the gate would be late for. */
+/* Reads counts that must be read before the gate opens. */
 void probes_ready(struct probes *);
 
-/* After probes_stop(), before tables are read: what the kernel skips from now on, because they are read, is no loss of the run. May wait for
- * the process below, so that no time of the run is taken after it. */
+/* Ends the count of skipped programs: those that the kernel skips later, because tables are read,
+ * are no losses of the run. Call it after probes_stop(), before tables are read. It may wait for
+ * the process of probes_watch(). */
 void probes_skips_end(struct probes *);
 
-/* Waits, in a process of its own, for file systems whose programs are left out because none is mounted: it attaches them when one
- * comes. To be called before privileges are dropped. */
+/* Forks a process that waits for file systems whose programs were left out because none was
+ * mounted, and attaches them when one is. Call it before privileges are dropped. */
 int probes_watch(struct probes *);
 
-/* Opens the gate: from here everything is recorded. Returns the start of the run (CLOCK_MONOTONIC, ns) in *start_ns. */
+/* Opens the gate: from here everything is recorded. Returns the start of the run (CLOCK_MONOTONIC,
+ * ns) in *start_ns. */
 int probes_start(struct probes *, u64 *start_ns);
-/* Closes the gate. What is in the ring and the maps stays to be read. */
+/* Closes the gate. The ring and the maps can still be read. */
 int probes_stop(struct probes *);
 
-/* Gives what is in the ring now to the callbacks; never blocks. Returns the number of records: PROBES_TAKE when there may be
- * more, so that a flood of events does not keep the caller from everything else. */
+/* Gives the present records of the rings to the callbacks; never blocks. Returns their number: at
+ * least PROBES_TAKE when there may be more. The bound keeps a flood of events from starving the
+ * caller's other work. */
 #define PROBES_TAKE 16384
 size_t probes_consume(struct probes *, const struct probe_callbacks *);
 
-/* Tells the kernel side that a volume is made of a device (a disk or a partition). */
+/* Tells the kernel side that a disk or partition is a member of a volume. */
 void probes_hold(struct probes *, u32 dev, u32 volume);
-/* Tells the kernel side that a device, or a file system by its number, is on the only disk that is wanted. */
+/* Tells the kernel side that a device, or a file system by its number, lies on the only wanted
+ * disk. */
 void probes_want_device(struct probes *, u32 dev);
-/* Once a second: tells the kernel side that time goes by, and lets it throw out what says nothing any more. */
+/* Tells the kernel side once a second that time passes, and lets it drop stale entries. */
 void probes_second(struct probes *);
 
-/* Calls back once for every aggregate in use, with its number and its sums since it got its key, over all processors. */
+/* Calls back once for every aggregate in use, with its number and its sums over all processors
+ * since it got its key. */
 typedef void probes_cell(void *arg, u32 number, const struct iot_cell_key *, const struct iot_cell *);
 int probes_cells(struct probes *, probes_cell *cell, void *arg);
-/* More than half of the table of aggregates is in use. */
+/* True when more than half of the table of aggregates is in use. */
 bool probes_cells_scarce(const struct probes *);
-/* An aggregate is given back in two steps: from the first on nobody new finds it, and what is added for its key goes to another.
- * When the programs that had found it before have ended, a grace period of the kernel later, its sums are final; the second
- * zeroes them, and the number is used again. False: not now. */
+/* An aggregate is given back in two steps. After probes_cell_close() no program finds it, and new
+ * operations with its key go to another one. After a grace period of the kernel, when all programs
+ * that had found it have ended, its sums are final, and probes_cell_free() zeroes them for the next
+ * user of the number. Returns false when it cannot be closed now. */
 bool probes_cell_close(struct probes *, u32 number);
 void probes_cell_free(struct probes *, u32 number);
 
-/* From now on what is counted for process `id`, which ended, is counted for process `to`. */
+/* Folds an ended process: what is counted for `id` from now on is counted for `to`. */
 void probes_fold(struct probes *, u32 id, u32 to);
-/* Whom it is counted for; 0: not known, or no longer. */
+/* The process that it is folded into; 0: not known, or no longer. */
 u32 probes_folded(const struct probes *, u32 id);
-/* A process number that the kernel side does not use. */
+/* Allocates a process number that the kernel side does not use. */
 u32 probes_new_process(struct probes *);
-/* Gives the place of a process that ended back. */
+/* Frees the kernel side's entry of an ended process. */
 void probes_forget_process(struct probes *, const struct iot_proc *);
-/* Bytes that the programs saw complete on a disk while the gate was closed, since everything was attached: after probes_start() they
- * stay what they are until probes_stop(). False where layer block is not measured. */
+/* Bytes that the programs saw complete on a disk while the gate was closed. They do not change
+ * between probes_start() and probes_stop(). Returns false where layer block is not measured. */
 bool probes_outside(const struct probes *, u32 disk, struct iot_outside *);
-/* How many requests of a disk or partition the programs have seen complete that the kernel has not counted yet, and whose end nobody had told:
- * those are counted by it. 0 also where that is not known: before 5.14, of requests for which there was no room, and where layer block is not
- * measured. Looks through the whole table of requests: about 0.2 ms. */
+/* Number of requests of a disk or partition that the programs saw complete and the kernel has not
+ * counted, and whose completion no tracepoint had reported; it counts those as complete. 0 also
+ * where it is not known: before 5.14, for requests that found no room in the table, and where layer
+ * block is not measured. Walks the whole table of requests: about 0.2 ms. */
 u32 probes_unsettled(const struct probes *, u32 disk);
-/* Bytes of a disk's requests that began while the gate was open and had not completed when it closed; only after probes_stop().
- * False where they are not known. */
+/* Bytes of a disk's requests that began while the gate was open and had not completed when it
+ * closed; only after probes_stop(). Returns false where they are not known. */
 bool probes_in_flight(const struct probes *, u32 disk, u64 *read, u64 *written);
-/* Sums by file. Slots below *n_spare and from IOT_FILESUM_RESERVE to *n were used at some time; whose they are is read in place:
- * `used` is set when `key` is whole. Slot 0 is always in use. NULL: no layer has any. */
+/* Sums by file. Slots below *n_spare, and those from IOT_FILESUM_RESERVE to *n, have been used;
+ * their keys are read in place: `used` is set when `key` is complete. Slot 0 is always in use.
+ * NULL: no layer has sums by file. */
 const struct iot_filesum_slot *probes_sums(const struct probes *, u32 *n_spare, u32 *n);
-/* Are more than half of the slots used? */
+/* True when more than half of the slots are used. */
 bool probes_sums_are_many(const struct probes *);
-/* Sums of a slot over all processors since the start; they go on when the slot is another's. */
+/* Sums of a slot over all processors since the start. They continue when the slot gets another
+ * key. */
 int probes_sum(struct probes *, u32 slot, struct iot_filesum *);
-/* Takes a slot out of the index. After probes_sums_epoch() and a while nobody adds to it any more: then it may be freed. */
+/* A slot is given back in steps. probes_sum_hide() removes it from the index. After
+ * probes_sums_epoch() and a while no program adds to it any more; then probes_sum_free() may free
+ * it. */
 void probes_sum_hide(struct probes *, u32 slot);
 void probes_sums_epoch(struct probes *);
 void probes_sum_free(struct probes *, u32 slot);
-/* Whether the sums of a process need not be kept apart by the names of its threads. -E2BIG, silently: its number is too large. */
+/* Sets whether the sums of a process are kept without the names of its threads. Returns -E2BIG,
+ * silently, when its number is too large. */
 int probes_set_nameless(struct probes *, u32 proc, bool yes);
-/* Calls back for every file whose path was never sent. */
+/* Calls back for every file whose path was not sent. */
 int probes_files(struct probes *, void (*file)(void *arg, u32 id, u32 dev, u64 ino, u32 gen), void *arg);
-/* Calls back for what calls put into journals. */
+/* Calls back for the journal credits of calls. */
 int probes_puts(struct probes *, void (*put)(void *arg, const struct iot_put_key *, const struct iot_put *), void *arg);
-/* Calls back for every histogram bucket that is not empty. other: of sockets, pipes and what else is no file. */
+/* Calls back for every histogram bucket that is not empty. other: sockets, pipes and other
+ * descriptors that are not files. */
 int probes_hists(struct probes *, void (*hist)(void *arg, u8 kind, u32 group, bool other, u32 bucket, u64 n), void *arg);
 /* Calls back for every process of the run, with its accounting so far. */
 int probes_procs(struct probes *, void (*proc)(void *arg, const struct iot_proc *), void *arg);
-/* Calls back for every flow of the run. Nothing where layer net is not measured. */
+/* Calls back for every flow of the run; for none where layer net is not measured. */
 int probes_flows(struct probes *, void (*flow)(void *arg, const struct iot_flow_key *, const struct iot_flow *), void *arg);
-/* How many elements of tables are in use. */
+/* Numbers of table elements in use. */
 struct probe_use {
 	u32 cells, flows, procs, files;
 };
 void probes_use(struct probes *, struct probe_use *);
-/* More than half of the table of flows is in use. */
+/* True when more than half of the table of flows is in use. */
 bool probes_flows_scarce(const struct probes *);
-/* Reads a flow for the last time and gives its place back; what is added later makes it anew. False: it is not there, or the kernel
- * (before 5.14) cannot do it. */
+/* Reads a flow for the last time and frees its element; later traffic creates another one. Returns
+ * false when it does not exist, or when the kernel cannot do it (before 5.14). */
 bool probes_flow_take(struct probes *, const struct iot_flow_key *, struct iot_flow *);
-/* How layer net is measured: SOCKETS_UNSEEN by tracepoints of the socket layer and, for the rest, by the calls; SOCKETS_ALL by
- * the calls alone; SOCKETS_NONE not at all. */
+/* Source of layer net. SOCKETS_UNSEEN: tracepoints of the socket layer, and calls for the rest;
+ * SOCKETS_ALL: calls alone; SOCKETS_NONE: not measured. */
 enum iot_sockets probes_sockets(const struct probes *);
-/* So many events are gone of a process that was wanted only later. */
+/* Counts lost events of a process that became wanted later. */
 void probes_lose_late(struct probes *, u64 n);
-/* Number of losses of each kind since the start. */
+/* Numbers of losses since the start, by kind. */
 int probes_losses(struct probes *, u64 n[LOSS_MAX]);
 /* Sets the histogram group of a process (0 .. 7). */
 int probes_set_group(struct probes *, const struct iot_proc *, u32 group);
-/* Time spent inside the programs, ns, when the kernel measures it (kernel.bpf_stats_enabled); else -ENODATA, silently. */
+/* Time spent inside the programs, in ns, when the kernel measures it (kernel.bpf_stats_enabled);
+ * else returns -ENODATA, silently. */
 int probes_cpu_ns(struct probes *, u64 *ns);
 
 void probes_close(struct probes *);
 
-/* Prints the version, and of which compilers, libbpf and kernel types this program is, to stdout. Returns an exit status. */
+/* Prints the versions of iot-trace, its compilers, libbpf and the kernel's types to stdout. Returns
+ * an exit status. */
 int probes_version(void);
 
 #endif

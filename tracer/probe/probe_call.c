@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* probe_call.c - calls programs of the kernel side that are attached to nothing. */
+/* probe_call.c - runs programs of the kernel side that are attached to nothing. */
 #include <errno.h>
 #include "probe_parts.h"
 
-/* The descriptor of a program of that name, or -1: it is not loaded. */
+/* Descriptor of the program of that name; -1: it is not loaded. */
 static int program_fd(const struct probes *p, const char *name)
 {
 	for (size_t i = 0; i < n_objects; i++) {

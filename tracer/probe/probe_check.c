@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* probe_check.c - whether the kernel can be asked at all: its types, and for which machine the programs were made. */
+/* probe_check.c - checks that the kernel side can be used at all: the kernel's types, and the
+ * machine that the programs were compiled for.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -15,7 +17,8 @@
 #define MACHINE "x86"
 #endif
 
-/* One line, from the file that is made beside the objects: "clang 14.0.6, for x86". Absent where a build has none. */
+/* First line of the file that the build writes next to the objects: "clang 14.0.6, for x86". Absent
+ * in builds without it. */
 extern const char objects_made_by[] __attribute__((weak));
 
 const char *probes_made_by(void)
@@ -50,8 +53,9 @@ const char *probes_wrong_types(void)
 	return NULL;
 }
 
-/* Under lockdown=confidentiality programs have no such function (bpf_base_func_proto, LOCKDOWN_BPF_READ_KERNEL). What is relocated to a type of
- * a module that is not shown is an instruction that the verifier refuses. */
+/* lockdown=confidentiality withholds bpf_probe_read*() from programs (bpf_base_func_proto(),
+ * LOCKDOWN_BPF_READ_KERNEL). A relocation against a type of a module that is not visible becomes an
+ * instruction that the verifier refuses. */
 const char *probes_cure(const struct probe_info *denied)
 {
 	if (strstr(denied->reason, "bpf_probe_read"))

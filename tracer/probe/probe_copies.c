@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* probe_copies.c - copies of the programs, for kernels that skip the first (bpf/core/program_copies.bpf.h). */
+/* probe_copies.c - copies of programs, for kernels that skip the first one (bpf/twin.bpf.h). */
 #include <stdlib.h>
 #include <string.h>
 #include "probe_parts.h"
@@ -24,8 +24,9 @@ bool map_is_work(const struct bpf_map *m)
 	return !strncmp(bpf_map__name(m), WORK_OF, strlen(WORK_OF));
 }
 
-/* The program that this is copy `number` of; NULL: it is none, or one that is not used. Those of calls have another: what follows them must
- * not be preempted (bpf/call/syscall.bpf.c). */
+/* The program that `g` is copy `number` of; NULL: it is no copy, or an unused one. Programs of
+ * calls have a twin instead, since the work after them must not be preempted
+ * (bpf/syscall.bpf.c). */
 static struct bpf_program *first_of(const struct probes *p, struct bpf_object *o, const struct bpf_program *g, u32 *number)
 {
 	const char *name = copy_first(bpf_program__name(g), number);
@@ -48,7 +49,7 @@ void copies_choose(struct probes *p, struct bpf_object *o)
 	}
 }
 
-/* Without copies the losses say what was skipped: that is no reason to end. */
+/* A program that cannot have copies is no reason to stop: its skips are counted as losses. */
 void copies_tell(struct probes *p, struct bpf_object *o)
 {
 	struct bpf_map *m;
@@ -64,7 +65,8 @@ void copies_tell(struct probes *p, struct bpf_object *o)
 	}
 }
 
-/* In their order. Of one that could not be attached the marks stay where they are, and what the others do not do is lost. */
+/* Attaches in order of the copies. Where one could not be attached, marks stay set, and work that
+ * the others do not do is lost. */
 void copies_attach(struct probes *p, struct bpf_object *o)
 {
 	for (u32 copy = 1; p->copies && copy < IOT_COPIES_MOST; copy++) {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* probe_denied.c - programs that the kernel was given and refused: without them sums of bytes, or their owners, are wrong.
+/* probe_denied.c - programs that the kernel refused to load or attach: without them sums of bytes,
+ * or their owners, are wrong.
  *
- * A kernel that lacks a tracepoint is no such case: what it cannot be asked is known, and is n/a. Here the verifier, or the attachment,
- * refused a program that the same kernel takes when another compiler made it.
+ * A kernel that lacks a tracepoint is another case: what it cannot report is known and printed as
+ * n/a. Here the verifier, or the attachment, refused a program that the same kernel accepts from
+ * another compiler.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -58,7 +60,7 @@ void probes_group(const struct probes *p, const char *prefix, struct probe_group
 	}
 }
 
-/* Each layer's own row of losses, by the name that all of them have. */
+/* Counts refused programs by the layer that all of them name. */
 void denied_losses(const struct probes *p, u64 n[LOSS_MAX])
 {
 	static const struct {
@@ -75,7 +77,7 @@ void denied_losses(const struct probes *p, u64 n[LOSS_MAX])
 			n[rows[k].loss] += !strcmp(one->layer, rows[k].layer);
 }
 
-/* --- file systems that come during the run: the process that loads their programs says here what was refused --- */
+/* --- file systems mounted during the run: the process that loads their programs reports refusals here --- */
 
 int late_denied_begin(struct probes *p)
 {

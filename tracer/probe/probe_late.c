@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* probe_late.c - file systems that are not mounted yet: their programs are loaded and attached when the first of them comes.
+/* probe_late.c - file systems that are not mounted yet: their programs are loaded and attached when
+ * the first one is mounted.
  *
- * The tracer has no right to load programs while it records. A process of its own keeps it and nothing else, and reads nothing but what
- * is mounted and the names of the kernel's functions; it ends with the tracer.
+ * The tracer has no right to load programs while it records. A process of its own keeps this right
+ * and no other, and reads only the mounted file systems and the names of kernel functions. It ends
+ * with the tracer.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -18,10 +20,12 @@
 #include "privilege.h"
 #include "probe_parts.h"
 
-#define LOOK_MS 200            /* attached within a second */
-#define ANSWER_MS 100          /* events wait meanwhile. While it loads programs it answers later, and the next reading has that */
+#define LOOK_MS 200            /* poll interval: programs are attached within a second */
+/* events wait during this time. While the process loads programs its answer comes later, and the
+ * next reading uses it */
+#define ANSWER_MS 100
 
-/* The kernel has a folder for each file system that is mounted, in whatever namespace, beside these. */
+/* The kernel has a directory for each mounted file system of any namespace, besides these. */
 bool fs_is_mounted(const char *type)
 {
 	static const char *const others[] = { ".", "..", "stats", "debug", "features" };
@@ -42,7 +46,7 @@ bool fs_is_mounted(const char *type)
 	return found;
 }
 
-/* Or is it a module, loaded or not? */
+/* True when the file system is no module, loaded or not. */
 static bool is_built_in(const char *type)
 {
 	char line[64], state[64];
@@ -84,7 +88,7 @@ void objects_wait(struct probes *p, size_t n)
 			program_refuse(p, programs[i].name, NOT_MOUNTED);
 }
 
-/* What was refused because nothing was mounted may be loaded now. */
+/* Clears the refusals for which only the mount was missing. */
 static void forgive(struct probes *p)
 {
 	for (size_t i = 0; i < n_programs; i++)
@@ -94,7 +98,7 @@ static void forgive(struct probes *p)
 
 static void come(struct probes *p, size_t n)
 {
-	p->symbols.n = 0; /* those of a module are there only now */
+	p->symbols.n = 0; /* the functions of its module have addresses only now */
 	functions_begin(p);
 	functions_tell(p);
 	forgive(p);
@@ -115,7 +119,7 @@ static void come(struct probes *p, size_t n)
 	types_drop(p);
 }
 
-/* The programs of `late` were loaded here: only this process can ask the kernel about them. */
+/* Sums the skips of programs in `late`: only the process that loaded them can ask the kernel. */
 static void answer(const struct probes *p, const bool late[MAX_OBJECTS])
 {
 	u32 asked = p->state->late_asked;
@@ -145,7 +149,8 @@ u64 late_skips(const struct probes *p)
 	return p->state->late_skips;
 }
 
-/* Until the tracer closes its end of the pipe, or has ended: the programs stay attached as long as this process holds them. */
+/* Runs until the tracer closes its end of the pipe, or has ended. The programs stay attached while
+ * this process holds them. */
 static void watch(struct probes *p, int tracer)
 {
 	struct pollfd asked = { .fd = tracer, .events = POLLIN };

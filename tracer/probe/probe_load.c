@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-only
 /* probe_load.c - chooses the programs of the kernel side, loads and attaches them.
  *
- * A program is chosen by trying it: what the kernel refuses is left out with its reason, and the rest is loaded.
+ * A program is chosen by trying it: one that the kernel refuses is left out with its reason, and
+ * the rest is loaded.
  */
 #include <errno.h>
 #include <malloc.h>
@@ -14,7 +15,7 @@
 #include <sys/syscall.h>
 #include "probe_parts.h"
 
-/* The variable `name` in the read-only data of an object, before it is loaded. */
+/* Address of variable `name` in the read-only data of an object that is not loaded yet. */
 static void *rodata(struct bpf_object *o, const char *name, size_t size)
 {
 	struct btf *b = bpf_object__btf(o);
@@ -43,7 +44,7 @@ static void *rodata(struct bpf_object *o, const char *name, size_t size)
 	return NULL;
 }
 
-/* Which socket bytes the calls must tell: see enum iot_sockets. */
+/* Socket bytes that calls must report: see enum iot_sockets. */
 enum iot_sockets sockets_by_call(const struct probes *p)
 {
 	u32 layers = p->opts.layers ? p->opts.layers : ~0u;
@@ -103,10 +104,10 @@ static void configure(struct probes *p, struct bpf_object *o, size_t n)
 		if (call_rows[i].nr >= 0 && call_rows[i].nr < IOT_MAX_SYSCALL && call_wanted(c, &call_rows[i].call))
 			s[call_rows[i].nr] = call_rows[i].call;
 	if (s && (p->lacks || !layer_asked(p, LAYER_URING)))
-		s[SYS_io_uring_enter].instead = 1; /* that there was something must not be silent */
+		s[SYS_io_uring_enter].instead = 1; /* use of io_uring must not go unnoticed */
 }
 
-/* Gives an object the maps that are there already, and sizes its own. */
+/* Gives an object the maps that exist already, and sizes its own. */
 static int share_maps(struct probes *p, struct bpf_object *o)
 {
 	struct bpf_map *m, *have;
@@ -138,7 +139,7 @@ static void remember_maps(struct probes *p, struct bpf_object *o)
 			p->maps[p->n_maps++] = m;
 }
 
-/* How many of the objects that are wanted have a map of this name, without the one that brings it for all. */
+/* Number of opened objects with a map of this name, without the object of shared maps. */
 static int map_users(const struct probes *p, const char *name)
 {
 	int n = 0;
@@ -148,7 +149,8 @@ static int map_users(const struct probes *p, const char *name)
 	return n;
 }
 
-/* Of the shared maps, those are made that somebody uses. A map of two objects that is not among them would be there twice. */
+/* Creates only the shared maps that an object uses. A map of two objects that is not among the
+ * shared ones would exist twice. */
 int maps_plan(struct probes *p)
 {
 	struct bpf_map *m;
@@ -176,7 +178,8 @@ static bool is_asked(const struct probes *p, const struct program *g)
 	return true;
 }
 
-/* Why a program cannot be attached to its tracepoint; false: it can, or nothing is known of it. */
+/* Sets why a program cannot be attached to its tracepoint. Returns false when it can, or nothing is
+ * known about it. */
 static bool has_other_tracepoint(struct probes *p, const char *target, int args, char *why, size_t size)
 {
 	struct tracepoint t;
@@ -195,7 +198,7 @@ static bool has_other_tracepoint(struct probes *p, const char *target, int args,
 	return args && have != args;
 }
 
-/* Why a program is left out now; "": it is not. */
+/* Sets why a program is left out now; "": it is not. */
 static void judge(struct probes *p, const struct bpf_program *g, int row, char *why, size_t size)
 {
 	const struct program *known = &programs[row];
@@ -209,7 +212,8 @@ static void judge(struct probes *p, const struct bpf_program *g, int row, char *
 		why[0] = '\0';
 }
 
-/* Leaves out the programs that were refused before, and those that this kernel has no place for: not to try them saves loading the rest again. */
+/* Leaves out programs that were refused before, and those that this kernel cannot have: an attempt
+ * would fail, and the rest would have to be loaded again. */
 static void choose(struct probes *p, struct bpf_object *o)
 {
 	struct bpf_program *g;
@@ -240,7 +244,7 @@ static void refuse_object(struct probes *p, struct bpf_object *o, const char *wh
 	}
 }
 
-/* Names of the programs of an object, whether or not it can be loaded. */
+/* Names the programs of an object, whether it can be loaded or not. */
 static int name_programs(struct probes *p, struct bpf_object *o)
 {
 	struct bpf_program *g;
@@ -260,8 +264,9 @@ static int name_programs(struct probes *p, struct bpf_object *o)
 
 static struct bpf_object *parse(struct probes *p, size_t n, const char *data, const char *end)
 {
-	/* With a path libbpf does not ask for the types of modules. Level 4 is BPF_LOG_STATS; without a level libbpf asks for a whole log where a
-	 * program is refused, which -v shows. */
+	/* With a custom path libbpf does not ask for the types of modules. Level 4 is
+	 * BPF_LOG_STATS. At level 0 libbpf asks for a complete log where a program is refused,
+	 * which -v shows. */
 	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = objects[n].name, .btf_custom_path = p->modules_hidden ? TYPES_FILE : NULL,
 		    .kernel_log_level = p->opts.counts && !p->opts.verbose ? 4 : 0);
 	struct bpf_object *o = bpf_object__open_mem(data, end - data, &opts);
@@ -305,7 +310,7 @@ int objects_reduce(struct probes *p, size_t n)
 
 static pthread_mutex_t maps_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Tells an object that was opened what it must know, and gives it the maps that are there. */
+/* Sets the configuration of an opened object, and gives it the existing maps. */
 static int object_set_up(struct probes *p, struct bpf_object *o, size_t n)
 {
 	int err;
@@ -317,7 +322,7 @@ static int object_set_up(struct probes *p, struct bpf_object *o, size_t n)
 	return err;
 }
 
-/* Loads one object; a program that the kernel refuses is left out, and the rest is tried again. */
+/* Loads one object. A program that the kernel refuses is left out, and the rest is tried again. */
 int object_load(struct probes *p, size_t n)
 {
 	struct complaint *said = libbpf_complaint();
@@ -347,14 +352,14 @@ int object_load(struct probes *p, size_t n)
 			pthread_mutex_unlock(&maps_lock);
 			return 0;
 		}
-		if (probes_over(p)) /* which may be why */
+		if (probes_over(p)) /* the interruption may be why it failed */
 			return -EINTR;
 		first = copy_first(said->program, NULL);
 		row = program_row(first ?: said->program);
 		if (row < 0 || p->info[row].reason) {
 			snprintf(why, sizeof(why), "object refused: %s", strerror(-err));
 			refuse_object(p, o, why, program_deny);
-			/* the names that `info` points to belong to the object: it is kept, unloaded */
+			/* `info` points to names inside the object: it is kept, unloaded */
 			return n == OBJECT_MAPS || n == OBJECT_CALLS ? fail(err, "cannot load the kernel side") : 0;
 		}
 		snprintf(why, sizeof(why), "%s: %s", strerror(-err), *said->line ? said->line : said->text);
@@ -368,7 +373,7 @@ int object_load(struct probes *p, size_t n)
 	return -E2BIG;
 }
 
-/* Those that the tracer calls are attached to nothing. */
+/* Programs that the tracer runs itself are attached to nothing. */
 static bool is_called(const struct bpf_program *g)
 {
 	return bpf_program__type(g) == BPF_PROG_TYPE_SYSCALL || !strcmp(bpf_program__section_name(g), "raw_tp");
@@ -410,8 +415,9 @@ static bool is_end(const struct bpf_program *g)
 	return n > strlen(end) && !strcmp(name + n - strlen(end), end);
 }
 
-/* What ends something is attached before what begins it. Else a kernel thread whose work began and ended in between would be taken to
- * do that work for the whole run. */
+/* A program that sees the end of some work is attached before the one that sees its beginning.
+ * Otherwise a kernel thread whose work began and ended in between would be charged with that work
+ * for the whole run. */
 void object_attach(struct probes *p, struct bpf_object *o)
 {
 	struct bpf_program *g;
@@ -448,7 +454,7 @@ int objects_look(struct probes *p)
 	return 0;
 }
 
-/* Objects that are loaded side by side: each thread takes the next. */
+/* Objects that threads load in parallel, each the next one. */
 struct loading {
 	struct probes *p;
 	size_t next;
@@ -457,9 +463,10 @@ struct loading {
 	sem_t ended;
 };
 
-#define LOOK_NS (NSEC / 50)    /* so often it is looked whether it is over, if no signal says so, */
-#define AGAIN_NS (NSEC / 5000) /* and when it is, so often the threads are interrupted: libbpf tries five times */
-#define LOADERS 2              /* each holds the kernel's types meanwhile: some 15 MiB */
+#define LOOK_NS (NSEC / 50)    /* interval of checks for an interruption, if no signal comes, */
+/* and of repeated interruptions of the threads: libbpf retries five times */
+#define AGAIN_NS (NSEC / 5000)
+#define LOADERS 2              /* each holds a copy of the kernel's types: some 15 MiB */
 
 static void *load_next(void *arg)
 {
@@ -482,7 +489,8 @@ static void *load_next(void *arg)
 	return NULL;
 }
 
-/* A signal comes to this thread, which does nothing else: all that load are interrupted at once, each in a program of its own. */
+/* The signal comes to this thread, which passes it to all loading threads: each is interrupted in
+ * its own program. */
 static void join_loaders(struct loading *l, const pthread_t *thread, int n)
 {
 	struct timespec until;
@@ -503,7 +511,8 @@ static void join_loaders(struct loading *l, const pthread_t *thread, int n)
 		pthread_join(thread[--n], NULL);
 }
 
-/* All but the maps, which are there, from several threads. Returns 0 or the first error. */
+/* Loads all objects but the maps, which are loaded, in several threads. Returns 0 or the first
+ * error. */
 static int load_side_by_side(struct probes *p)
 {
 	struct loading l = { .p = p, .next = OBJECT_MAPS + 1, .lock = PTHREAD_MUTEX_INITIALIZER };
@@ -521,14 +530,15 @@ static int load_side_by_side(struct probes *p)
 	return l.err;
 }
 
-/* Loads what was opened. The kernel looks at every path of every program: that takes most of the time until the run can begin. */
+/* Loads the opened objects. The verifier follows every path of every program: this takes most of
+ * the time until a run begins. */
 int objects_load(struct probes *p)
 {
 	int err = object_load(p, OBJECT_MAPS);
 
 	if (err)
 		return err;
-	functions_tell(p); /* the others depend on what is found */
+	functions_tell(p); /* the configuration of the others depends on it */
 	err = load_side_by_side(p);
 	types_drop(p);
 	return err;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* probe_log.c - what libbpf says: shown as it was asked for, and kept where it tells why a program was refused. */
+/* probe_log.c - messages of libbpf: printed as asked for, and kept where they tell why a program
+ * was refused.
+ */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,9 +13,10 @@ static unsigned int verbose;
 
 static _Thread_local struct complaint said;
 
-#define LOG_LINES 50           /* of the verifier's log that -v shows: the reason stands at its end */
+#define LOG_LINES 50 /* lines of the verifier's log that -v shows: the reason is at the end */
 
-/* A message of libbpf; of a long one, which holds the verifier's log, the first line and the last ones. */
+/* Prints a message of libbpf; of a long one, which holds the verifier's log, the first line and the
+ * last ones. */
 static void show(const char *format, va_list args)
 {
 	char *text, *p;
@@ -33,7 +36,7 @@ static void show(const char *format, va_list args)
 	free(text);
 }
 
-/* Of the verifier's log, the last line that says why: behind it stand only what it counted and how often it came by. */
+/* Keeps the last line of the verifier's log that gives a reason: only its statistics follow. */
 static void keep_line(const char *log)
 {
 	static const char *const counts[] = { "processed ", "verification time ", "stack depth ", "-- ", "peak_states " };
@@ -52,11 +55,11 @@ static void keep_line(const char *log)
 	}
 }
 
-/* By row of `programs`. A program is loaded by one thread. */
+/* By row of `programs`. One thread loads a program. */
 static u32 frames[MAX_PROGRAMS];
 
-/* Keeps the largest of the stack depths ("56+0+208", one a function) that the verifier counted in a program that it accepted: they stand
- * behind "prog 'NAME': -- BEGIN PROG LOAD LOG --". */
+/* Keeps the largest stack depth ("56+0+208", one a function) in the verifier's log of an accepted
+ * program, which follows "prog 'NAME': -- BEGIN PROG LOAD LOG --". */
 static void keep_frame(const char *format, va_list args)
 {
 	static const char begin[] = "prog '", depth[] = "\nstack depth ";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* probe_maps.c - the tables of the kernel side: by name, and how large they are. */
+/* probe_maps.c - tables of the kernel side: by name, and their sizes. */
 #include <errno.h>
 #include <glob.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ int map_fd(const struct probes *p, const char *name)
 	return m ? bpf_map__fd(m) : -ENOENT;
 }
 
-/* Tables whose size is that of another, or a part of it. */
+/* Tables whose size follows that of another table. */
 static const struct {
 	const char *map, *as;
 	u32 part;
@@ -35,8 +35,9 @@ static const struct {
 	{ "request_sets", "requests", IOT_PLACE_WAYS },
 };
 
-/* Tables whose size follows the machine. What is under way at once, and what comes in a second, grows with the processors: so much for each
- * of them. What can be dirty at once grows with the memory: an entry for each so many bytes of it. Always a power of two. */
+/* Tables whose size follows the machine. Work in flight, and work of one second, grows with the
+ * processors: so much for each. Dirty data grows with memory: an entry for each so many bytes. The
+ * size is a power of two. */
 static const struct {
 	const char *map;
 	u32 of_processor, bytes, least, most;
@@ -75,7 +76,8 @@ static u32 size_asked(const struct probes *p, const char *map)
 	return 0;
 }
 
-/* Entries of a table by the name of its map: what was asked for, or what this machine needs. 0: what its object says. */
+/* Entries of a table by the name of its map: as asked for, or as this machine needs. 0: as in its
+ * object. */
 u32 map_entries(const struct probes *p, const char *map)
 {
 	u32 part = 1, n;
@@ -91,7 +93,7 @@ u32 map_entries(const struct probes *p, const char *map)
 	return (n + part - 1) / part;
 }
 
-/* Does it say the size of others? Then it is an array whose size can be set. */
+/* True when other tables follow this one: an array whose size can be set. */
 static bool sizes_others(const char *map)
 {
 	for (size_t i = 0; i < N_OF(sized_as); i++)
@@ -120,13 +122,14 @@ static u32 filesums_size(const struct probes *p)
 	return IOT_MAX_FILESUMS * p->cpus;
 }
 
-/* Nobody looks into it where everybody is wanted. */
+/* The table is not used where all processes are wanted. */
 static u32 want_pids_size(const struct probes *p)
 {
 	return map_entries(p, "want_pids") ?: (p->opts.by_pid ? 0 : 32);
 }
 
-/* Marks of what is written to loop devices and not to the disks below yet. One that is attached later finds room for 2 GiB of its file. */
+/* The table marks data that was written to a loop device and not yet to the disk below. A loop
+ * device that is set up later finds room for 2 GiB of its file. */
 static u32 loop_writer_size(const struct probes *p)
 {
 	u32 asked = map_entries(p, "loop_writer");
@@ -137,7 +140,7 @@ static u32 loop_writer_size(const struct probes *p)
 	return asked ?: (attached ? 0 : 1 << 15);
 }
 
-/* Tables whose size depends on the run. 0: it is what the object says. */
+/* Tables whose size depends on the run. 0: as in the object. */
 static const struct {
 	const char *map;
 	u32 (*entries)(const struct probes *);
@@ -162,7 +165,7 @@ void size_map(struct probes *p, struct bpf_map *m)
 		bpf_map__set_max_entries(m, entries);
 }
 
-/* Every table that was given a size must be there, and be one that can have another. */
+/* Every table that was given a size must exist and be resizable. */
 int maps_check(const struct probes *p)
 {
 	for (size_t i = 0; i < p->opts.n_tables; i++) {
@@ -176,9 +179,9 @@ int maps_check(const struct probes *p)
 	return 0;
 }
 
-/* --- elements once for each processor --- */
+/* --- elements per processor --- */
 
-#define PART (64u << 10)       /* mapped at least */
+#define PART (64u << 10)       /* smallest mapping */
 
 int each_begin(struct probes *p, struct each *e, const char *map, size_t size, u32 n)
 {
@@ -186,7 +189,7 @@ int each_begin(struct probes *p, struct each *e, const char *map, size_t size, u
 	return e->part ? 0 : fail(ENOMEM, "table %s", map);
 }
 
-/* Maps begin with a page: how much of it is the end of the processor before. */
+/* Mappings begin at a page: bytes of it that belong to the previous processor. */
 static size_t before(const struct each *e, int cpu)
 {
 	return (size_t)cpu * e->n * e->size % sysconf(_SC_PAGESIZE);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* probe_parts.h - what the probe files of the tracer share, and nobody else: the only files that know libbpf. */
+/* probe_parts.h - shared by the files of tracer/probe/, the only ones that use libbpf. */
 #ifndef IOT_PROBE_PARTS_H
 #define IOT_PROBE_PARTS_H
 
@@ -14,22 +14,27 @@
 
 /* --- tables (probe_rows.c) --- */
 
-/* One kernel object. The first has the maps that others share. */
+/* A kernel object. The first one has the maps that others share. */
 struct object {
 	const char *name, *data, *end;
-	u32 layers;            /* bits of the layers that it serves; 0: always */
-	const char *fs;        /* NULL, or only while a file system of this type is mounted, and its programs' names begin with it */
-	const char *no_cast, *no_cast_end; /* the same for kernels without bpf_rdonly_cast() */
-	const char *reduced, *reduced_end; /* the same for kernels that lack what the others need (bpf/core/reduced.bpf.h); NULL: none */
+	u32 layers;            /* bits of the layers that it serves; 0: all */
+	/* file system type: loaded only while one is mounted, and the names of its programs begin
+	 * with it; NULL: always loaded */
+	const char *fs;
+	const char *no_cast, *no_cast_end; /* variant for kernels without bpf_rdonly_cast() */
+	/* variant for kernels of the reduced tier (bpf/reduced.bpf.h); NULL: none */
+	const char *reduced, *reduced_end;
 };
 enum { OBJECT_MAPS, OBJECT_PAGES, OBJECT_CALLS };
-#define FS_OBJECT "fs_"        /* and the name of a file system, with which the names of its programs begin too */
+/* followed by the name of a file system, with which the names of its programs begin */
+#define FS_OBJECT "fs_"
 #define MAX_OBJECTS 16
 extern const struct object objects[];
 extern const size_t n_objects;
-extern const char obj_who[], obj_who_end[]; /* a program that is asked once, by itself */
+extern const char obj_who[], obj_who_end[]; /* a program that runs once, before all others */
 
-/* Which layers need programs of a layer; one that is not here is needed by all that its object is for. */
+/* Layers that need the programs of a layer. A layer without a row is needed by all layers of its
+ * object. */
 struct wanted_by {
 	const char *layer;
 	u32 layers;            /* any of them: 1 << LAYER_x */
@@ -37,17 +42,21 @@ struct wanted_by {
 extern const struct wanted_by wanted_by[];
 extern const size_t n_wanted_by;
 
-/* What the kernel must have, as a value of its enum bpf_func_id, or it gets the objects of the reduced tier; and how that is said. */
+/* Functions that the kernel must have for the full tier, as enumerators of its enum bpf_func_id,
+ * and the reason given where one is missing. */
 struct needed {
 	const char *function, *why;
 };
 extern const struct needed needed[];
 extern const size_t n_needed;
 
-/* What a program must be for, where its tracepoint had other arguments in other kernels. args: how many arguments
- * the tracepoint must have, 0 any. full: the full tier needs it (INTERNALS section 9). twin: a second copy that is not preempted, for kernels
- * that skip the first. reduced: only objects of the reduced tier have it. most: IOT_COPIES_MOST. spare: without it no byte is missing and none
- * has another owner. */
+/* A program, and the tracepoint that it fits.
+ *
+ * args: number of arguments that the tracepoint must have; 0: any. full: needed by the full tier.
+ * twin: a second program that is not preempted, for kernels that skip the first. reduced: only in
+ * objects of the reduced tier. most: has IOT_COPIES_MOST copies. spare: no byte is missing, and no
+ * owner is wrong, without it.
+ */
 struct program {
 	const char *name, *layer;
 	int args;
@@ -56,13 +65,14 @@ struct program {
 #define MAX_PROGRAMS 96
 extern const struct program programs[];
 extern const size_t n_programs;
-/* The row of a program; -1 none. */
+/* Row of a program; -1: none. */
 int program_row(const char *name);
 #define NOT_MOUNTED "no file system of this type was mounted: attached when one is, what it did before is not known"
-#define NOT_ASKED "layer not asked for" /* why a program was left out that nothing is wrong with */
+#define NOT_ASKED "layer not asked for" /* reason for a program that is left out and not missed */
 #define NOT_NEEDED "for older kernels"
 
-/* The bytes of a layer come from one of these programs: it is measured when one of each of its rows is attached. */
+/* Programs that report the bytes of a layer: it is measured when one program of each of its rows is
+ * attached. */
 struct feed {
 	int layer;
 	const char *programs[2];
@@ -70,7 +80,7 @@ struct feed {
 extern const struct feed feeds[];
 extern const size_t n_feeds;
 
-/* A system call: what it is, and how its arguments are read. */
+/* A system call, and how its arguments are read. */
 struct call_row {
 	int nr;
 	struct iot_syscall call;
@@ -78,7 +88,7 @@ struct call_row {
 extern const struct call_row call_rows[];
 extern const size_t n_call_rows;
 
-/* A kernel function whose address tells what a thread or a bio is doing. */
+/* A kernel function whose address identifies the work of a thread or a bio. */
 struct function_row {
 	const char *name;
 	u32 function;
@@ -86,24 +96,24 @@ struct function_row {
 extern const struct function_row function_rows[];
 extern const size_t n_function_rows;
 
-/* --- all of it --- */
+/* --- state --- */
 
 #define MAX_MAPS 192
-#define MAX_SYMBOLS 64 /* as map `functions` */
-#define SKIPPED_FIRST LOSS_MAX /* the first of two copies: the second did its work */
-#define SKIPS (LOSS_MAX + 1)   /* losses, and SKIPPED_FIRST */
-#define SHARE_BATCH 256 /* more than a bucket of map `late` may hold */
+#define MAX_SYMBOLS 64 /* as in map `functions` */
+#define SKIPPED_FIRST LOSS_MAX /* skips of a first program whose twin did the work */
+#define SKIPS (LOSS_MAX + 1)   /* kinds of losses, and SKIPPED_FIRST */
+#define SHARE_BATCH 256 /* more than a bucket of map `late` holds */
 
-/* A map that has all its elements once for each processor, those of one behind each other. Mapped as far as they are used: what is mapped counts as
- * the tracer's memory. */
+/* A map whose elements exist once per processor, those of one processor in a row. Only the used
+ * part is mapped, since mapped memory counts as the tracer's. */
 struct each {
 	int fd;
-	size_t size;           /* of an element; 0: the map is not there */
-	u32 n;                 /* elements of a processor */
+	size_t size;           /* of an element; 0: there is no such map */
+	u32 n;                 /* elements per processor */
 	struct part {
 		char *at;
 		size_t bytes;
-	} *part;               /* of each processor */
+	} *part;               /* one per processor */
 };
 
 struct probes {
@@ -111,185 +121,206 @@ struct probes {
 	struct iot_self self;
 	struct bpf_object *obj[MAX_OBJECTS];
 	struct bpf_link *link[MAX_PROGRAMS];
-	struct bpf_link *copy_link[IOT_COPIES_MOST][MAX_PROGRAMS]; /* where `copies`; the first is not here */
-	bool alone[MAX_PROGRAMS]; /* a copy of it was refused, or cannot call it: it has none */
+	/* links of copies, if `copies`; element 0 is unused */
+	struct bpf_link *copy_link[IOT_COPIES_MOST][MAX_PROGRAMS];
+	bool alone[MAX_PROGRAMS]; /* it has no copies: one was refused, or cannot call it */
 	struct probe_info info[MAX_PROGRAMS];
 	char reason[MAX_PROGRAMS][256], target[MAX_PROGRAMS][64];
 	bool casts;            /* the kernel has bpf_rdonly_cast() */
-	bool looks;            /* nothing is loaded: probes_look() */
-	bool modules_hidden;   /* the types of modules are not for us: CAP_SYS_ADMIN */
-	const char *lacks;     /* why the objects of the reduced tier are used; NULL: they are not */
-	struct bpf_map *maps[MAX_MAPS]; /* the first of each name: the others share it */
+	bool looks;            /* nothing is loaded: see probes_look() */
+	bool modules_hidden;   /* types of modules cannot be read without CAP_SYS_ADMIN */
+	const char *lacks; /* why the objects of the reduced tier are used; NULL: they are not */
+	struct bpf_map *maps[MAX_MAPS]; /* the first map of each name, which the others share */
 	size_t n_maps;
-	struct btf *vmlinux;   /* the kernel's types; NULL: given back */
-	struct types *types;   /* its tracepoints among them; NULL: not looked through yet, or given back */
-	int handler;           /* of libbpf, for programs of tracepoints; 0 none */
-	char hidden[768];      /* functions whose address the kernel hides */
-	struct {               /* of the kernel, that mean something; found by a thread of its own */
+	struct btf *vmlinux;   /* types of the kernel; NULL: freed */
+	struct types *types;   /* tracepoints among them; NULL: not read yet, or freed */
+	int handler;           /* of libbpf, for tracepoint programs; 0: none */
+	char hidden[768];      /* functions whose addresses the kernel hides */
+	struct {               /* addresses of kernel symbols, read by a thread of its own */
 		struct symbol {
 			u64 address;
 			u32 function;
 		} at[MAX_SYMBOLS];
 		size_t n;
-		bool skips;            /* it has SYMBOL_SKIPS */
-		u64 preempt_count, per_cpu_offset, vmemmap_base, page_offset_base; /* as in struct iot_config; 0 not known */
+		bool skips;            /* the kernel has SYMBOL_SKIPS */
+		/* as in struct iot_config; 0: not known */
+		u64 preempt_count, per_cpu_offset, vmemmap_base, page_offset_base;
 		bool apart;
 		pthread_t thread;
 	} symbols;
-	bool skips;            /* the kernel preempts a probe, and skips it for the next thread on that processor */
-	bool copies;           /* so there are copies */
+	/* the kernel may preempt a probe, and then skips it for the next thread on that
+	 * processor */
+	bool skips;
+	bool copies;           /* programs have copies for that reason */
 	struct ring *ring, *names;     /* events; processes and paths */
 	u64 late;                      /* LOSS_LATE */
-	struct event_batches batches;            /* events that are put into the ring several at a time */
-	struct iot_state *state;       /* the kernel's own, mapped */
-	u64 shared;                    /* of state->late: those that were divided */
-	const struct probe_callbacks *callbacks; /* during probes_consume() */
-	const struct iot_filesum_slot *sum_slots; /* whose sums by file are, mapped; NULL: no layer has any */
-	s64 *sum_users;                /* how many of them each user has, mapped */
-	struct each sums;              /* theirs: struct iot_filesum */
-	u64 misses_before[SKIPS];   /* skipped while the gate was still closed */
-	u64 misses[SKIPS];          /* skipped inside the run, where misses_known: probes_skips_end() */
+	struct event_batches batches;            /* events that are submitted in batches */
+	struct iot_state *state;       /* kernel memory, mapped */
+	u64 shared;                    /* value of state->late up to which bytes were divided */
+	const struct probe_callbacks *callbacks; /* set during probes_consume() */
+	/* owners of the sums by file, mapped; NULL: no layer has any */
+	const struct iot_filesum_slot *sum_slots;
+	s64 *sum_users;                /* number of slots of each user, mapped */
+	struct each sums;              /* the sums: struct iot_filesum */
+	u64 misses_before[SKIPS];   /* skips while the gate was still closed */
+	u64 misses[SKIPS]; /* skips inside the run, if misses_known: see probes_skips_end() */
 	bool misses_known;
 	int cpus;
 	u32 max_cells, max_writers, max_claims, max_bios, max_requests;
-	struct iot_cell_slot *cell_slots; /* the kernel's own, mapped, as are the next */
-	struct each cells;             /* struct iot_cell */
+	struct iot_cell_slot *cell_slots; /* kernel memory, mapped, as are the next two */
+	struct each cells;             /* of struct iot_cell */
 	u64 *free_cells;
 	struct iot_fold *folds;
-	pid_t watcher;         /* loads what comes late; 0: nothing is waited for */
-	int watcher_pipe;      /* asks it; ends it */
-	struct late_denied *late_denied; /* what it was refused, shared with it */
+	pid_t watcher; /* process that loads programs of file systems mounted later; 0: none */
+	int watcher_pipe;      /* asks it for its skips; closing ends it */
+	struct late_denied *late_denied; /* refusals in that process, in shared memory */
 };
 
-/* Programs of a file system that came during the run, by their rows: those that the kernel refused. */
+/* Reasons of refusals among the programs of file systems mounted during the run, by row. */
 struct late_denied {
-	char reason[MAX_PROGRAMS][256]; /* "": it was not refused */
+	char reason[MAX_PROGRAMS][256]; /* "": not refused */
 };
 
-/* Is nothing more to be loaded? */
+/* True when nothing more is to be loaded. */
 static inline bool probes_over(const struct probes *p)
 {
 	return p->opts.over && p->opts.over();
 }
 
-/* Switches a program off and notes why: this kernel has no place for it, or nobody asked for it. */
+/* Switches a program off, with the reason: this kernel has no place for it, or nobody asked for
+ * it. */
 void program_refuse(struct probes *, const char *name, const char *why);
-/* The same for one that the kernel was given and refused, which is a fault (probe_info.denied). */
+/* Switches off a program that the kernel refused, which is a fault (probe_info.denied). */
 void program_deny(struct probes *, const char *name, const char *why);
 
-/* Adds those that count (probes_denied()) to the losses of their layers. */
+/* Adds refused programs (probes_denied()) to the losses of their layers. */
 void denied_losses(const struct probes *, u64 n[LOSS_MAX]);
-/* Of file systems that come during the run: the memory that two processes share, to be made before the second is; in that, tells what was
- * refused. */
+/* Refusals of file systems mounted during the run. late_denied_begin() makes the memory that the
+ * tracer shares with the loading process, before that is forked; late_denied_tell() reports
+ * refusals there. */
 int late_denied_begin(struct probes *);
 void late_denied_tell(const struct probes *);
 void late_denied_end(struct probes *);
 
-/* A map by its name, whichever object brought it; NULL, or -ENOENT, where there is none. */
+/* Map by its name, of whatever object; NULL, or -ENOENT, when there is none. */
 struct bpf_map *map_of(const struct probes *, const char *name);
 int map_fd(const struct probes *, const char *name);
-/* Entries of a table by the name of its map: what was asked for, or what this machine needs; 0: what its object says. */
+/* Entries of a table by the name of its map: as asked for, or as this machine needs; 0: as in its
+ * object. */
 u32 map_entries(const struct probes *, const char *name);
-/* Begins and ends the use of a map that has its elements once for each processor: n elements of `size` bytes. Returns 0 or a negative errno after a
- * message. */
+/* Begin and end the use of a map with elements per processor, n of `size` bytes each. Returns 0 or
+ * a negative errno after a message. */
 int each_begin(struct probes *, struct each *, const char *map, size_t size, u32 n);
 void each_end(struct probes *, struct each *);
-/* Element n of a processor; NULL: it cannot be mapped. Until the next call for that processor. */
+/* Element n of a processor, valid until the next call for that processor; NULL: it cannot be
+ * mapped. */
 void *each_at(struct each *, int cpu, u32 n);
-/* Gives a map that is not made yet the size that was asked for it. */
+/* Sets the size of a map that is not created yet. */
 void size_map(struct probes *, struct bpf_map *);
 
-/* Messages of libbpf: shown as `verbose` says (struct probe_opts), and the last complaint to this thread kept, with the program
- * that it was about; "" none. */
+/* Prints messages of libbpf as `verbose` says (struct probe_opts), and keeps the last complaint of
+ * each thread with its program; "": none. */
 void libbpf_listen(unsigned int verbose);
 struct complaint {
 	char text[128], program[64];
-	char line[160];        /* the last of the verifier's log that says why; "" none */
+	char line[160];        /* last line of the verifier's log that gives a reason; "": none */
 };
 struct complaint *libbpf_complaint(void);
-/* The largest stack frame, in bytes, that the verifier counted in the program of a row; 0 not known. */
+/* Largest stack frame, in bytes, that the verifier counted in the program of a row; 0: not
+ * known. */
 u32 libbpf_frame(int row);
 
-/* Looks for the functions of function_rows, beside what else there is to do before the kernel side needs them; waits for that;
- * tells the kernel side what was found. */
+/* functions_begin() starts the search for the functions of function_rows in a thread;
+ * functions_wait() waits for it; functions_tell() gives the results to the kernel side. */
 void functions_begin(struct probes *);
 void functions_wait(struct probes *);
 void functions_tell(struct probes *);
 
 #define TYPES_FOLDER "/sys/kernel/btf"
 #define TYPES_FILE TYPES_FOLDER "/vmlinux"
-/* May the types of modules be asked for? libbpf gives up where they may not (1.1). */
+/* True when types of modules may not be read. libbpf 1.1 gives up when they may not. */
 bool types_hide_modules(void);
 
-/* A tracepoint of the running kernel that programs can be attached to: its type, typedef `id` of `types`; and a descriptor of the types of the
- * module that has it, 0 the kernel itself. Lives until types_drop(). */
+/* A tracepoint of the running kernel: its type, typedef `id` of `types`, and a descriptor of the
+ * types of its module, 0 for the kernel itself. Lives until types_drop(). */
 struct tracepoint {
 	const struct btf *types;
 	u32 id;
 	int module;
 };
-#define TRACEPOINT "tp_btf/"   /* sections of such programs begin so */
-/* False: there is none of this name, or the kernel's types cannot be read. From several threads. */
+#define TRACEPOINT "tp_btf/"   /* prefix of the section names of such programs */
+/* Returns false when there is no tracepoint of this name, or the kernel's types cannot be read. May
+ * be called from several threads. */
 bool tracepoint_find(struct probes *, const char *name, struct tracepoint *out);
-/* Number of its arguments without the first, that every one has; -1 not known. */
+/* Number of its arguments without the first, which all have; -1: not known. */
 int tracepoint_args(const struct tracepoint *);
-/* Before the first object is opened: libbpf asks here where programs are to be attached. Returns 0 or a negative errno after a message. */
+/* Makes libbpf ask here for the targets of programs. Call it before the first object is opened.
+ * Returns 0 or a negative errno after a message. */
 int types_begin(struct probes *);
-/* Gives the kernel's types back, several megabytes; who asks for them afterwards has them read again. */
+/* Frees the kernel's types, several megabytes; they are read again when they are needed. */
 void types_drop(struct probes *);
-/* The same, and libbpf does not ask any more: when all objects are closed. */
+/* Frees them, and undoes types_begin(). Call it when all objects are closed. */
 void types_end(struct probes *);
 
-/* Leaves out what this kernel cannot have and loads the rest of the objects that were opened. */
+/* object_open() opens an object; objects_load() loads all opened ones, without the programs that
+ * this kernel cannot have. */
 struct bpf_object *object_open(struct probes *, size_t n);
 int objects_load(struct probes *);
-/* Instead: opens all and chooses, so that `chosen` is what would be loaded. */
+/* Opens all objects and chooses instead, so that `chosen` marks programs that would be loaded. */
 int objects_look(struct probes *);
-/* For a kernel that gets the objects of the reduced tier: refuses what they lack. */
+/* Opens the reduced variant of an object, and refuses the programs that it lacks. */
 int objects_reduce(struct probes *, size_t n);
 int object_load(struct probes *, size_t n);
 void object_attach(struct probes *, struct bpf_object *);
-/* Is that the program that starts the clock of calls, or its twin? The kernel cuts names. */
+/* True for the program that starts the clock of calls, and for its twin. The kernel truncates
+ * names. */
 static inline bool is_clock(const char *name)
 {
 	return !strncmp(name, "syscall__enter", strlen("syscall__enter"));
 }
 
-/* What bpf/core/program_copies.bpf.h puts beside each program: what is attached as its copies, "copy", a number and its name, and the table through which
- * they call it. */
+/* Names in bpf/twin.bpf.h: of a program's copies ("copy", a number, the program's name), and of the
+ * table through which they call it. */
 #define COPY_OF "copy"
 #define WORK_OF "work_"
-/* The name of the program that this, by its name, is a copy of; NULL: of none. number: NULL, or gets which one, from 1 on. */
+/* Name of the program that `name` is a copy of; NULL: none. number: NULL, or gets the copy's
+ * number, from 1. */
 const char *copy_first(const char *name, u32 *number);
 bool map_is_work(const struct bpf_map *);
-/* Where the kernel skips programs: of an object that was opened, those copies are to be loaded whose first is. */
+/* Has the copies of chosen programs loaded, where the kernel skips programs. For an opened
+ * object. */
 void copies_choose(struct probes *, struct bpf_object *);
-/* Of one that is loaded: tells the copies what they are copies of. Then attaches those whose first is attached. */
+/* copies_tell() gives the copies of a loaded object the programs to call. copies_attach() attaches
+ * the copies of attached programs. */
 void copies_tell(struct probes *, struct bpf_object *);
 void copies_attach(struct probes *, struct bpf_object *);
-/* How often they did the work of the first in object n; less than 0: that had no memory for its mark, and nobody did it. */
+/* How often copies did the work of the first program, in object n. Negative: the first one had no
+ * memory for its mark, and nobody did the work. */
 s64 copies_stood_in(const struct probes *, u32 n);
 void copies_close(struct probes *);
-/* Is a file system of this type mounted somewhere? The programs of an object for which none is are refused for that. */
+/* True when a file system of this type is mounted somewhere. objects_wait() refuses the programs of
+ * an object for which none is. */
 bool fs_is_mounted(const char *type);
 void objects_wait(struct probes *, size_t n);
 void probes_unwatch(struct probes *);
-/* Fills n with how often the kernel skipped programs of all objects, by the loss that this is. */
+/* Fills n with skips of all objects' programs, by kind of loss. */
 void skips_sum(const struct probes *, u64 n[SKIPS]);
-/* How many programs the kernel skipped, of object n, and of those of file systems that came during the run. */
+/* Skips of the programs of object n, and of those of file systems mounted during the run. */
 u64 object_skips(const struct probes *, size_t n);
 u64 late_skips(const struct probes *);
-/* Every table that was given a size must be there, and be one that can have another. */
+/* Checks that every table that was given a size exists and is resizable. */
 int maps_check(const struct probes *);
 int maps_plan(struct probes *);
-/* Which socket bytes the calls must tell. */
+/* Socket bytes that calls must report. */
 enum iot_sockets sockets_by_call(const struct probes *);
 
-/* Calls a program of type syscall with its context; returns what it returns, 0 also where it is not loaded or cannot be called. */
+/* Runs a program of type syscall with its context. Returns what it returns; 0 also when it is not
+ * loaded or cannot be run. */
 u32 program_call(const struct probes *, const char *name, void *ctx, u32 size);
-/* Calls a program of type raw_tp on every processor; one that is offline refuses. */
+/* Runs a program of type raw_tp on every processor; an offline one refuses. */
 void program_call_each(const struct probes *, const char *name);
-/* Lets the kernel side divide what its probes left: bytes of transactions with too many owners. */
+/* Has the kernel side divide the bytes that its probes left: those of transactions with too many
+ * owners. */
 void late_share(struct probes *);
 
 #endif

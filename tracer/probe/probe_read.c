@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* probe_read.c - reads what the kernel side gathered, and gives back what is not needed any more. */
+/* probe_read.c - reads the tables of the kernel side, and frees elements that are not needed any
+ * more.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +9,7 @@
 #include "hist.h"
 #include "probe_parts.h"
 
-/* Adds what one processor counted, which goes on meanwhile: each number is read once. */
+/* Adds the counts of one processor, which may change meanwhile: each number is read once. */
 static void add_cell(struct iot_cell *sum, const volatile struct iot_cell *v)
 {
 	u64 max_ns = v->max_ns;
@@ -128,7 +130,8 @@ int probes_set_nameless(struct probes *p, u32 proc, bool yes)
 
 	if (proc >= IOT_MAX_GROUPED || !p->sum_slots)
 		return -E2BIG;
-	bpf_map_lookup_elem(fd, &proc, &o); /* its user is there by now: the process has sums */
+	/* the process has sums, so that its entry has a user by now */
+	bpf_map_lookup_elem(fd, &proc, &o);
 	o.nameless = yes;
 	return bpf_map_update_elem(fd, &proc, &o, BPF_ANY) ? fail(errno, "cannot tell what threads say") : 0;
 }
@@ -152,7 +155,7 @@ bool probes_cells_scarce(const struct probes *p)
 	return p->state->used_cells > p->max_cells / 2;
 }
 
-/* A number that lost the race for its key has the key for a moment, without being found by it. */
+/* A number that lost the race for its key keeps the key for a moment without being in the index. */
 bool probes_cell_close(struct probes *p, u32 n)
 {
 	struct iot_cell_key key = p->cell_slots[n].key;
@@ -171,7 +174,7 @@ void probes_cell_free(struct probes *p, u32 n)
 		struct iot_cell *v = each_at(&p->cells, cpu, n);
 
 		if (!v)
-			return; /* never used again */
+			return; /* the number is not used again */
 		*v = (struct iot_cell){ 0 };
 	}
 	__atomic_store_n(&p->cell_slots[n].used, 0, __ATOMIC_RELEASE);
@@ -184,7 +187,7 @@ void probes_fold(struct probes *p, u32 id, u32 to)
 {
 	struct iot_fold *f = &p->folds[id & (IOT_MAX_FOLDS - 1)];
 
-	f->id = 0; /* never half of each */
+	f->id = 0; /* a reader never sees a mixture of both */
 	__atomic_store_n(&f->to, to, __ATOMIC_RELEASE);
 	__atomic_store_n(&f->id, id, __ATOMIC_RELEASE);
 }
@@ -205,7 +208,7 @@ void probes_forget_process(struct probes *p, const struct iot_proc *proc)
 {
 	struct iot_proc now;
 
-	/* who moved to another control group, and lives on, is there under a later number */
+	/* a process that moved to another control group lives on under a later number */
 	if (!bpf_map_lookup_elem(map_fd(p, "procs"), &proc->key, &now) && now.id == proc->id)
 		bpf_map_delete_elem(map_fd(p, "procs"), &proc->key);
 }
@@ -330,13 +333,13 @@ void probes_ready(struct probes *p)
 	skips_sum(p, p->misses_before);
 }
 
-/* What the kernel has skipped since probes_ready(). */
+/* Skips since probes_ready(). */
 static void misses_now(const struct probes *p, u64 n[SKIPS])
 {
 	skips_sum(p, n);
 	for (u32 i = 0; i < SKIPS; i++)
 		n[i] -= p->misses_before[i];
-	/* a program may be skipped, and its copy at work, between the two readings */
+	/* a skip and the copy's work for it may be read at different moments */
 	if ((s64)n[LOSS_SKIPPED] < 0)
 		n[LOSS_SKIPPED] = 0;
 	n[LOSS_SKIPPED] += late_skips(p);
@@ -367,14 +370,15 @@ bool probes_outside(const struct probes *p, u32 disk, struct iot_outside *o)
 	return true;
 }
 
-/* Room for what the table of requests holds, and for its keys, whatever they are. */
+/* Room for the values and keys of the table of requests. */
 struct in_flight {
 	struct iot_request *u;
 	u64 *keys;
 	u32 max;
 };
 
-/* Adds the bytes of a disk's requests in the table. False: the kernel does not say. */
+/* Adds the bytes of a disk's requests in the table. Returns false when the kernel cannot list
+ * them. */
 static bool add_requests(int fd, u32 disk, const struct in_flight *l, u64 *read, u64 *written)
 {
 	u32 n = l->max;
@@ -383,7 +387,8 @@ static bool add_requests(int fd, u32 disk, const struct in_flight *l, u64 *read,
 	if (bpf_map_lookup_batch(fd, NULL, &next, l->keys, l->u, &n, NULL) && errno != ENOENT)
 		return false;
 	for (u32 i = 0; i < n; i++)
-		if (l->u[i].address && l->u[i].disk == disk && l->u[i].inside && l->u[i].op <= 1) /* REQ_OP_READ, REQ_OP_WRITE */
+		/* REQ_OP_READ, REQ_OP_WRITE */
+		if (l->u[i].address && l->u[i].disk == disk && l->u[i].inside && l->u[i].op <= 1)
 			*(l->u[i].op ? written : read) += l->u[i].bytes;
 	return true;
 }

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* probe_rows.c - the tables of the kernel side: its objects and programs, the calls that they know, the functions they ask for.
+/* probe_rows.c - tables of the kernel side: its objects and programs, the calls that it decodes,
+ * the kernel functions that it recognises.
  *
- * To add a probe, or another shape of it for another kernel: the program in bpf/, and a row in `programs`.
+ * To add a probe, or a variant for other kernels: the program in bpf/, and a row in `programs`.
  */
 #include <string.h>
 #include <sys/syscall.h>
 #include "probe_parts.h"
 
-/* The objects are carried inside the program. */
+/* The objects are part of the executable. */
 #define CARRY_FILE(name, file) \
 	__asm__(".section .rodata\n.balign 16\n.globl obj_" #name ", obj_" #name "_end\nobj_" #name ":\n.incbin \"" file ".bpf.o\"\n" \
 		"obj_" #name "_end:\n.byte 0\n.previous\n"); \
@@ -31,7 +32,7 @@ CARRY(reduced_block);
 
 const struct object objects[] = {
 	{ OBJECT(maps, 0, NULL), REDUCED(maps) },
-	/* in an order in which two threads are ready at about the same time */
+	/* in an order that keeps two threads busy for about the same time */
 	{ OBJECT(pages, 1 << LAYER_FS | 1 << LAYER_BLOCK | 1 << LAYER_CACHE, NULL), REDUCED(block) },
 	{ OBJECT(calls, 0, NULL), REDUCED(calls) },
 	{ OBJECT(fs_ext4, 1 << LAYER_FS | 1 << LAYER_BLOCK, "ext4") },
@@ -42,7 +43,8 @@ const size_t n_objects = N_OF(objects);
 
 const struct wanted_by wanted_by[] = {
 	{ "net", 1 << LAYER_NET },
-	{ "syscall", 1 << LAYER_SYSCALL | 1 << LAYER_VFS | 1 << LAYER_NET }, /* what no probe of sockets counts, the calls do */
+	/* calls count what no probe of sockets does */
+	{ "syscall", 1 << LAYER_SYSCALL | 1 << LAYER_VFS | 1 << LAYER_NET },
 	{ "uring", 1 << LAYER_URING | 1 << LAYER_VFS | 1 << LAYER_NET },
 };
 const size_t n_wanted_by = N_OF(wanted_by);
@@ -58,29 +60,32 @@ const struct program programs[] = {
 	{ "core__exec", "all", 0, true },
 	{ "core__exit", "all", 0, true },
 	{ "core__move", "all", 0, false, .spare = true },
-	{ "core__group", "all", 0, false, .spare = true }, /* with filters by control group alone */
+	{ "core__group", "all", 0, false, .spare = true }, /* only for filters by control group */
 	{ "core__rename", "all", 0, false, .spare = true },
 	{ "core__signal", "all", 0, false, .spare = true },
 	{ "core__writeback_begin", "fs", 0, true },
 	{ "core__writeback_end", "fs", 0, true },
 	{ "core__work_begin", "all", 0, true },
 	{ "core__work_end", "all", 0, true },
-	{ "net__send", "net", 3, false, .spare = true }, /* 6.3; without it the calls tell */
+	{ "net__send", "net", 3, false, .spare = true }, /* 6.3; calls count without it */
 	{ "net__recv", "net", 3, false, .spare = true },
 	{ "net__state", "net", 3, false, .spare = true },
-	{ "syscall__enter", "syscall", 0, false, .spare = true }, /* a clock: only where calls are timed */
+	/* clock: only where calls are timed */
+	{ "syscall__enter", "syscall", 0, false, .spare = true },
 	{ "syscall__enter_twin", "syscall", 0, false, true, .spare = true },
 	{ "syscall__exit", "syscall", 0, true },
-	{ "syscall__exit_twin", "syscall", 0, false, true, .spare = true }, /* what it does not count is a loss */
+	/* an event that it does not count is a loss */
+	{ "syscall__exit_twin", "syscall", 0, false, true, .spare = true },
 	{ "cache__dirty", "cache", 2, true },
 	{ "cache__buffer", "cache", 1, true },
 	{ "cache__fault_user", "cache", 3, false },  /* x86 */
 	{ "cache__fault_kernel", "cache", 3, false },
 	{ "cache__sweep", "cache", 0, false, .spare = true },       /* called by the tracer */
-	{ "cache__stock", "cache", 0, false },       /* likewise */
+	{ "cache__stock", "cache", 0, false },       /* called by the tracer */
 	{ "cache__fault", "cache", 2, false },       /* 6.12 */
-	{ "block__queue", "block", 1, true, .most = true }, /* 5.11: before, the queue was the first argument */
-	{ "block__remap", "block", 3, true },        /* 5.11: likewise */
+	/* 5.11; before, the queue was the first argument */
+	{ "block__queue", "block", 1, true, .most = true },
+	{ "block__remap", "block", 3, true }, /* 5.11; before, the queue was the first argument */
 	{ "block__split", "block", 2, true },
 	{ "block__bio_end", "block", 2, true },
 	{ "block__insert", "block", 1, true },
@@ -89,7 +94,7 @@ const struct program programs[] = {
 	{ "block__issue_queue", "block", 2, .reduced = true },
 	{ "block__complete", "block", 3, true },
 	{ "block__sweep", "block", 0, false, .spare = true },       /* 5.14: called by the tracer */
-	{ "block__share", "block", 0, false },       /* likewise */
+	{ "block__share", "block", 0, false },       /* 5.14; called by the tracer */
 	{ "ext4__commit_begin", "fs", 0, true },
 	{ "ext4__commit_end", "fs", 0, true },
 	{ "ext4__handle", "fs", 0, true },
@@ -154,14 +159,14 @@ const struct feed feeds[] = {
 	{ LAYER_SYSCALL, { "syscall__exit" } },
 	{ LAYER_URING, { "uring__submit", "uring__submit_sqe" } },
 	{ LAYER_URING, { "uring__complete", "uring__complete_args" } },
-	{ LAYER_CACHE, { "block__queue" } },         /* what was missed */
+	{ LAYER_CACHE, { "block__queue" } },         /* missed bytes */
 	{ LAYER_CACHE, { "cache__dirty" } },
 	{ LAYER_FS, { "block__queue" } },
 	{ LAYER_BLOCK, { "block__complete" } },
 };
 const size_t n_feeds = N_OF(feeds);
 
-/* 1 in the last column: they write. */
+/* The last column is 1 for calls that write. */
 const struct call_row call_rows[] = {
 	{ SYS_read, { KIND_READ, SHAPE_RW, 0 } },
 	{ SYS_pread64, { KIND_PREAD, SHAPE_PRW, 0 } },
@@ -188,7 +193,8 @@ const struct call_row call_rows[] = {
 	{ SYS_madvise, { KIND_NONE, SHAPE_MADVISE, 0 } },
 	{ SYS_execve, { KIND_NONE, SHAPE_EXEC, 0 } },
 	{ SYS_execveat, { KIND_NONE, SHAPE_EXEC, 0 } },
-	{ SYS_sendto, { KIND_NET_SEND, SHAPE_TO, 0 } }, /* what sockets send is no write to a file */
+	/* bytes sent to a socket are no write to a file */
+	{ SYS_sendto, { KIND_NET_SEND, SHAPE_TO, 0 } },
 	{ SYS_sendmsg, { KIND_NET_SEND, SHAPE_MSG, 0 } },
 	{ SYS_sendmmsg, { KIND_NET_SEND, SHAPE_MMSG, 0 } },
 	{ SYS_recvfrom, { KIND_NET_RECV, SHAPE_TO, 0 } },
@@ -219,7 +225,7 @@ const struct call_row call_rows[] = {
 	{ SYS_removexattr, { KIND_XATTR, SHAPE_PATH, 0 } },
 	{ SYS_lremovexattr, { KIND_XATTR, SHAPE_PATH, 0 } },
 	{ SYS_fremovexattr, { KIND_XATTR, SHAPE_FD, 0 } },
-#ifdef SYS_open /* the older calls that new architectures do not have */
+#ifdef SYS_open /* older calls that new architectures lack */
 	{ SYS_open, { KIND_OPEN, SHAPE_OPEN, 0 } },
 	{ SYS_creat, { KIND_OPEN, SHAPE_OPEN, 0 } },
 	{ SYS_rename, { KIND_RENAME, SHAPE_PATH, 0 } },

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* probe_stats.c - what the kernel counts of each program: how often it skipped it, and how long it ran. */
+/* probe_stats.c - the kernel's statistics of each program: how often it was skipped, and how long
+ * it ran.
+ */
 #include <errno.h>
 #include <string.h>
 #include "probe_parts.h"
 
-/* Calls body for every program of an object that is loaded, with what the kernel says of it. */
+/* Calls body for every loaded program of an object with the kernel's information about it. */
 static void each_program(const struct bpf_object *o, void (*body)(const struct bpf_prog_info *, u64 *sum), u64 *sum)
 {
 	struct bpf_program *g;
@@ -20,11 +22,13 @@ static void each_program(const struct bpf_object *o, void (*body)(const struct b
 	}
 }
 
-/* What the kernel skipped because the same program was already running on the processor. */
+/* Counts how often the kernel skipped a program because it was already running on the processor. */
 static void add_misses(const struct bpf_prog_info *info, u64 *n)
 {
 	if (is_clock(info->name) || copy_first(info->name, NULL))
-		return; /* a call that is not timed; one that another copy follows, or whose loss the first counts */
+		/* a call without its time; a copy, which another copy follows or whose loss the
+		 * first one counts */
+		return;
 	if (!strcmp(info->name, "syscall__exit"))
 		n[SKIPPED_FIRST] += info->recursion_misses;
 	else if (!strncmp(info->name, "syscall__exit", strlen("syscall__exit")))

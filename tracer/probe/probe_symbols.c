@@ -1,26 +1,27 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* probe_symbols.c - the addresses of kernel functions that tell what a thread or a bio is doing. */
+/* probe_symbols.c - addresses of kernel functions that identify the work of a thread or a bio. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include "probe_parts.h"
 
-/* A probe of a system call can be preempted, and is skipped for other threads until it goes on, since tracepoints are guarded by the
- * fast kind of SRCU (7.0). The variable is older, and was for tracepoints in idle processors until 6.13; the type came with the
- * fast kind (6.15). */
+/* Since 7.0, where tracepoints are guarded by the fast kind of SRCU, a probe of a system call can
+ * be preempted, and is skipped for other threads on that processor until it goes on. The variable
+ * is older: until 6.13 it guarded tracepoints in idle processors. The type came with the fast kind
+ * (6.15). */
 #define SYMBOL_SKIPS "tracepoint_srcu"
 #define TYPE_SKIPS "srcu_ctr"
-#define STRIPES "raid456"      /* the module of arrays with parity */
+#define STRIPES "raid456"      /* the module of md arrays with parity */
 
-/* Is the preemption count in struct thread_info? (bpf/core/arch.h) */
+/* True where struct thread_info holds the preemption count (bpf/arch.h). */
 #if defined(__aarch64__)
 #define IN_THREAD true
 #else
 #define IN_THREAD false
 #endif
 
-/* A function that is there, but not for us. */
+/* Notes a function that exists and whose address is hidden. */
 static void hide(struct probes *p, const char *name)
 {
 	size_t n = strlen(p->hidden);
@@ -28,7 +29,7 @@ static void hide(struct probes *p, const char *name)
 	snprintf(p->hidden + n, sizeof(p->hidden) - n, "%s%s", n ? ", " : "", name);
 }
 
-/* Variables of the kernel: where the address of each is kept. */
+/* Variables of the kernel, and where the address of each is kept. */
 static u64 *variable(struct probes *p, const char *name)
 {
 	const struct {
@@ -47,7 +48,8 @@ static u64 *variable(struct probes *p, const char *name)
 	return NULL;
 }
 
-/* Tells the kernel side the addresses of the functions it compares with. One of a module that is not loaded is not missed. */
+/* Finds the addresses of the functions that the kernel side compares with. Functions of a module
+ * that is not loaded are not missed. */
 static void *find_functions(void *arg)
 {
 	struct probes *p = arg;
@@ -58,7 +60,8 @@ static void *find_functions(void *arg)
 		hide(p, "all: no /proc/kallsyms");
 		return NULL;
 	}
-	while (!probes_over(p) && fgets(line, sizeof(line), f)) { /* "address type name [module]", 200,000 of them */
+	/* "address type name [module]", 200,000 of them */
+	while (!probes_over(p) && fgets(line, sizeof(line), f)) {
 		u64 address, *known;
 		size_t len;
 
@@ -68,7 +71,8 @@ static void *find_functions(void *arg)
 		name += 3;
 		len = strcspn(name, " \t\n");
 		if (!strncmp(name + len, "\t[bpf]", 6))
-			break; /* behind all that are looked for, and the kernel looks for each of them from the first on */
+			/* BPF programs come last, and the kernel walks all of them for each line */
+			break;
 		name[len] = '\0';
 		p->symbols.skips |= !strcmp(name, SYMBOL_SKIPS);
 		known = variable(p, name);
@@ -88,7 +92,7 @@ static void *find_functions(void *arg)
 	return NULL;
 }
 
-/* Begins to look for functions, beside what else there is to do before the kernel side needs them. */
+/* Starts the search in a thread, during other work that needs no result of it. */
 void functions_begin(struct probes *p)
 {
 	p->symbols.apart = !thread_begin(&p->symbols.thread, find_functions, p, false);
@@ -103,7 +107,7 @@ void functions_wait(struct probes *p)
 	p->symbols.apart = false;
 }
 
-/* Where a field of a structure of the kernel lies, in bytes. */
+/* Offset of a member of a kernel structure, in bytes. */
 static bool field(const struct btf *b, const char *type, const char *name, u32 *offset)
 {
 	int id = btf__find_by_name_kind(b, type, BTF_KIND_STRUCT);
@@ -118,7 +122,8 @@ static bool field(const struct btf *b, const char *type, const char *name, u32 *
 	return false;
 }
 
-/* Tells the kernel side how arrays with parity keep what they are asked for, where the module of theirs is there. */
+/* Gives the kernel side the layout of stripes of md arrays with parity, where their module is
+ * loaded. */
 static void stripes_tell(struct probes *p)
 {
 	struct btf *b = access("/sys/kernel/btf/" STRIPES, R_OK) ? NULL : btf__load_module_btf(STRIPES, p->vmlinux);
@@ -136,20 +141,22 @@ static void stripes_tell(struct probes *p)
 	btf__free(b);
 }
 
-/* Tells the kernel side what was found. */
+/* Gives the results to the kernel side. */
 void functions_tell(struct probes *p)
 {
 	int fd = map_fd(p, "functions");
 
 	functions_wait(p);
-	if (p->vmlinux) { /* given back by the time that a module comes, which changes nothing of this */
+	/* freed by the time that a module is loaded later, which changes nothing here */
+	if (p->vmlinux) {
 		p->skips = p->symbols.skips && btf__find_by_name_kind(p->vmlinux, TYPE_SKIPS, BTF_KIND_STRUCT) > 0;
 		stripes_tell(p);
 	}
-	/* without knowing what is an interrupt a mark might be another's */
+	/* a mark of an interrupt could be taken for a thread's where interrupts are not
+	 * recognised */
 	p->copies = p->skips && (IN_THREAD || (p->symbols.preempt_count && p->symbols.per_cpu_offset));
 	for (size_t i = 0; i < p->symbols.n; i++)
 		bpf_map_update_elem(fd, &p->symbols.at[i].address, &p->symbols.at[i].function, BPF_ANY);
-	if (p->state) /* programs run already: what they remember is void */
+	if (p->state) /* attached programs drop what they cached */
 		__atomic_fetch_add(&p->state->functions, 1, __ATOMIC_RELEASE);
 }

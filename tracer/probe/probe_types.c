@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* probe_types.c - the tracepoints of the running kernel by name. libbpf looks through all types of the kernel and of its modules, one by one,
- * for each program that it loads: that took a third of the time until a run could begin. Here they are looked through once. */
+/* probe_types.c - tracepoints of the running kernel by name. libbpf searches all types of the
+ * kernel and of its modules for each program that it loads, which took a third of the time until a
+ * run could begin; here they are read once.
+ */
 #include <dirent.h>
 #include <errno.h>
 #include <malloc.h>
@@ -10,11 +12,13 @@
 #include "clean.h"
 #include "probe_parts.h"
 
-#define PREFIX "btf_trace_"    /* of the types of tracepoints: pointers to functions of their arguments */
+/* prefix of the types of tracepoints: pointers to functions with their arguments */
+#define PREFIX "btf_trace_"
 
 static pthread_mutex_t types_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* The kernel's own tracepoints; those of its modules too once a name was not among them. */
+/* Tracepoints of the kernel, and those of its modules after a name was not found among the
+ * kernel's. */
 struct types {
 	struct module {
 		struct btf *types;
@@ -22,7 +26,7 @@ struct types {
 	} *module;
 	size_t n_modules, modules_room;
 	struct known {
-		const char *name;      /* of its types */
+		const char *name;      /* points into the types */
 		struct tracepoint t;
 	} *tracepoints;        /* sorted by name */
 	size_t n, room;
@@ -34,7 +38,7 @@ static int by_name(const void *a, const void *b)
 	return strcmp(((const struct known *)a)->name, ((const struct known *)b)->name);
 }
 
-/* Adds the tracepoints among the types from number `from` on; they are to be sorted. */
+/* Adds the tracepoints among the types from number `from` on; the caller sorts them. */
 static void add_all(struct types *y, const struct btf *b, u32 from, int module)
 {
 	for (u32 id = from, n = btf__type_cnt(b); id < n; id++) {
@@ -53,7 +57,7 @@ static void sort(struct types *y)
 		qsort(y->tracepoints, y->n, sizeof(*y->tracepoints), by_name);
 }
 
-/* A module that goes away meanwhile has no tracepoints. */
+/* A module that is unloaded meanwhile has no tracepoints. */
 static void add_module(struct probes *p, int fd)
 {
 	struct types *y = p->types;
@@ -82,7 +86,8 @@ bool types_hide_modules(void)
 	return bpf_btf_get_next_id(id, &id) && errno == EPERM;
 }
 
-/* The types of modules lie in files that everybody can read, beside the kernel's. To attach to them their descriptors are needed. */
+/* Reads the types of modules from files that everybody can read. To attach programs to them, their
+ * descriptors would be needed. */
 static void add_module_files(struct probes *p)
 {
 	struct types *y = p->types;
@@ -123,12 +128,12 @@ static void add_modules(struct probes *p)
 	p->types->modules_read = true;
 }
 
-/* False: the kernel's types cannot be read. */
+/* Returns false when the kernel's types cannot be read. */
 static bool types_read(struct probes *p)
 {
 	if (p->types)
 		return true;
-	if (!p->vmlinux) /* given back: a file system comes in the run */
+	if (!p->vmlinux) /* freed; a file system is mounted during the run */
 		p->vmlinux = btf__load_vmlinux_btf();
 	p->types = p->vmlinux ? calloc(1, sizeof(*p->types)) : NULL;
 	if (p->types) {
@@ -167,9 +172,9 @@ int tracepoint_args(const struct tracepoint *tp)
 {
 	const struct btf_type *t = btf__type_by_id(tp->types, tp->id);
 
-	t = t ? btf__type_by_id(tp->types, t->type) : NULL; /* the pointer */
+	t = t ? btf__type_by_id(tp->types, t->type) : NULL; /* a pointer */
 	t = t ? btf__type_by_id(tp->types, t->type) : NULL;
-	return t && btf_is_func_proto(t) ? btf_vlen(t) - 1 : -1; /* the first is every one's */
+	return t && btf_is_func_proto(t) ? btf_vlen(t) - 1 : -1; /* all have the same first one */
 }
 
 void types_drop(struct probes *p)
@@ -194,9 +199,9 @@ void types_drop(struct probes *p)
 	malloc_trim(0);
 }
 
-/* --- instead of libbpf's own way for these programs --- */
+/* --- handler of libbpf for tracepoint programs --- */
 
-/* Tells the kernel which tracepoint a program is for; a copy is for that of its first. */
+/* Sets the tracepoint of a program; a copy has that of its first program. */
 static int on_load(struct bpf_program *g, struct bpf_prog_load_opts *opts, long probes)
 {
 	struct probes *p = (struct probes *)probes;

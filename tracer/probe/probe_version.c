@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* probe_version.c - which compilers, which libbpf and whose types a program is of. */
+/* probe_version.c - versions of the compilers, of libbpf, and of the kernel's types. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "probe.h"
 #include "tracer.h"
 
-/* One line, as the makefile wrote it beside the objects: "clang 14.0.6, for x86". */
+/* First line of the file that the build writes next to the objects: "clang 14.0.6, for x86". */
 __asm__(".section .rodata\n.globl objects_made_by\nobjects_made_by:\n.incbin \"made_by\"\n.byte 0\n.previous\n");
 extern const char objects_made_by[];
 

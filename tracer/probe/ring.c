@@ -10,14 +10,16 @@
 #include "ring.h"
 
 #define RECORD_MAX 4096 /* the largest record: struct iot_path */
-#define GIVE_BACK 65536 /* bytes that are read before the writers get their room again; a quarter of a smaller ring */
+/* bytes read before the writers get the room back; a quarter of a smaller ring */
+#define GIVE_BACK 65536
 
 struct ring {
 	size_t page, size, give_back;
-	u64 *taken;            /* position of the reader: a page that we write */
-	const u64 *written;    /* position of the writers: a page that the kernel writes, and behind it the data */
+	u64 *taken;            /* position of the reader: a page that this process writes */
+	/* position of the writers: a page that the kernel writes, followed by the data */
+	const u64 *written;
 	const char *data;
-	u64 whole[RECORD_MAX / sizeof(u64)]; /* a record that goes on at the beginning */
+	u64 whole[RECORD_MAX / sizeof(u64)]; /* a record that wraps around the end of the ring */
 };
 
 int ring_open(struct ring **out, int fd, size_t size)
@@ -43,8 +45,8 @@ int ring_open(struct ring **out, int fd, size_t size)
 	return 0;
 }
 
-/* The bytes of a record behind its head. The kernel would map the data twice, so that they are in one piece: that would count twice
- * as the tracer's memory. */
+/* Bytes of a record after its header. A second mapping of the data would make them contiguous, but
+ * count twice as the tracer's memory. */
 static const void *record_at(struct ring *r, u64 at, u32 len)
 {
 	size_t from = at & (r->size - 1), first = r->size - from;
@@ -76,7 +78,7 @@ size_t ring_take(struct ring *r, size_t limit, u64 end, size_t (*record)(void *,
 		u32 len = __atomic_load_n((const u32 *)head, __ATOMIC_ACQUIRE);
 
 		if (len & BPF_RINGBUF_BUSY_BIT)
-			break; /* still being written, and so is what follows */
+			break; /* still being written, as are those after it */
 		if (!(len & BPF_RINGBUF_DISCARD_BIT))
 			n += record(arg, record_at(r, at + BPF_RINGBUF_HDR_SZ, len));
 		len &= ~BPF_RINGBUF_DISCARD_BIT;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* detect.c - which storage system each process of a run belongs to: from the rules to the records. */
+/* detect.c - storage system of each process of a run: from the rules to the records. */
 #include <errno.h>
 #include <stdlib.h>
 #include "detect_parts.h"

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* detect_files.c - which component each file of a run is, and what that says about who writes to it. */
+/* detect_files.c - component of each file of a run, and what a file says about the process that
+ * writes to it.
+ */
 #include <stdlib.h>
 #include <string.h>
 #include "detect_parts.h"
 #include "hash.h"
 
-#define PLACES_MAX 4096        /* data roots that are remembered */
-#define LATE_MAX 4096          /* files without a component that are looked at again */
-#define LATE_TRIES 3           /* how often, a second apart */
-#define DEVICES_MAX 4096       /* devices whose path is kept for later users */
+#define PLACES_MAX 4096        /* data roots remembered, at most */
+#define LATE_MAX 4096          /* files without a component that are examined again, at most */
+#define LATE_TRIES 3           /* attempts, a second apart */
+#define DEVICES_MAX 4096       /* devices whose path is kept for later users, at most */
 
 static void free_known(void *known)
 {
@@ -52,7 +54,8 @@ static bool is_same_place(const struct sys_file *a, const struct sys_file *b)
 		!strcmp(a->where, b->where);
 }
 
-/* The place in the clock for one more file: that of one which was not used since the hand passed by. */
+/* Position for one more file in the clock: that of a file which was not used since the hand passed
+ * it. */
 static u32 *known_place(struct detect *d)
 {
 	struct known *k;
@@ -84,7 +87,7 @@ static struct known *known_make(struct detect *d, u32 id)
 	return id_table_make(&d->file, id);
 }
 
-/* Remembers for events what a file is, and what it says about who writes to it. */
+/* Remembers, for events, the component of a file and what it says about its writer. */
 static void remember(struct detect *d, u32 id, const struct sys_file *f)
 {
 	struct place *p = d->places;
@@ -122,7 +125,7 @@ static void look_later(struct detect *d, const struct rec_file *r, u32 user, boo
 	d->late[d->n_late++].rec.path = copy;
 }
 
-/* 0 is left for "unused". */
+/* 0 means "unused". */
 static u64 path_hash(const char *path, size_t len)
 {
 	return hash_bytes(HASH_START, path, len) | 1;
@@ -135,7 +138,7 @@ static void note_unclear(struct detect *d, const struct iot_path *p, const struc
 	d->unclear[h / 2 % UNCLEAR] = (struct unclear){ .path = h, .rec = *r, .user = p->user, .writes = p->writes };
 }
 
-/* A file beside a database says what the other one is. */
+/* A file next to a database, such as a journal, identifies the database file. */
 static void tell_main(struct detect *d, u32 dev, const char *path, size_t len)
 {
 	u64 h = path_hash(path, len);
@@ -147,7 +150,7 @@ static void tell_main(struct detect *d, u32 dev, const char *path, size_t len)
 	s->path = 0;
 }
 
-/* Looks again at one file; true when that is over: it is known, or given up. */
+/* Examines one file again. Returns true when that is finished: it is known, or given up. */
 static bool look_again(struct detect *d, struct late *l)
 {
 	const struct seen *s = detect_seen(d, l->user);
@@ -182,7 +185,7 @@ const struct rec_file *detect_late(struct detect *d)
 	return NULL;
 }
 
-/* A device belongs to whoever writes to it, which need not be who used it first. */
+/* A device belongs to the process that writes to it, which need not be its first user. */
 static void keep_device(struct detect *d, const struct iot_path *p, const char *path)
 {
 	struct known *k;
@@ -216,7 +219,7 @@ void detect_file(struct detect *d, const struct iot_path *p, struct rec_file *r)
 		detect_learn(d, p->user, &f);
 }
 
-/* Another user of a device: it may know what the first one did not. */
+/* Asks for another user of a device, which may identify what the first user did not. */
 static void ask_again(struct detect *d, struct known *k, u32 proc)
 {
 	const struct seen *s = detect_seen(d, proc);
@@ -235,7 +238,7 @@ static void ask_again(struct detect *d, struct known *k, u32 proc)
 	d->n_devices--;
 }
 
-/* A file that was seen before. */
+/* Learns from a file that was seen before. */
 static void learn_place(struct detect *d, u32 proc, const struct place *place)
 {
 	struct seen *s = detect_seen(d, proc);

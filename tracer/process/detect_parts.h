@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* detect_parts.h - what is remembered of processes, files and threads, as the files detect*.c share it. */
+/* detect_parts.h - memory of processes, files and threads, shared by the files detect*.c. */
 #ifndef IOT_DETECT_PARTS_H
 #define IOT_DETECT_PARTS_H
 
@@ -9,59 +9,60 @@
 #include "systems/systems.h"
 #include "tracer.h"
 
-#define BUCKETS 4096           /* of process numbers */
+#define BUCKETS 4096           /* hash buckets of process numbers */
 #define UNCLEAR 4096         /* files without a component that may turn out to be databases */
-#define SPACES_WAYS 8        /* those that share a hash */
-#define SPACES 1024          /* mount namespaces and roots of which somebody is remembered */
-#define KNOWN_MAX 65536        /* files of which something is: those that are used stay */
+#define SPACES_WAYS 8        /* entries of one hash value */
+#define SPACES 1024          /* mount namespaces and roots for which a process is remembered */
+#define KNOWN_MAX 65536        /* files remembered, at most: those in use stay */
 
-/* A process that may tell more later: by a title which it sets after it was forked, by files that it opens. It is looked at when that
- * may have happened, before a short life is over, and later. */
+/* A process that may reveal more later, by a title that it sets after its fork or by files that it
+ * opens. It is examined early, in case its life is short, and again later. */
 struct again {
 	u32 proc, looks;
 	u64 seen_ns;
-	bool born;                  /* inside the run; who was there before is looked at once */
+	bool born; /* born inside the run; a process that existed before is examined once */
 };
 
 /* One process of the run. */
 struct seen {
-	struct iot_proc proc;       /* id 0: no record of it came */
+	struct iot_proc proc;       /* id 0: it has no record */
 	char comm[IOT_COMM_LEN + 1];
-	struct sys_match *match;    /* NULL: nothing to be said */
-	const char *system;         /* stays when the process is over */
-	u32 older;                  /* id of the one before in its bucket; 0 none */
-	const struct place *place;  /* of the file that it wrote last: it says nothing new */
+	struct sys_match *match;    /* NULL: nothing is known */
+	const char *system;         /* kept when the process has ended */
+	u32 older;                  /* id of the previous process in its bucket; 0: none */
+	const struct place *place;  /* of the file that it wrote last, which says nothing new */
 	u8 group;
 	bool over;
-	bool mixed;                 /* struct sys_use */
-	bool threads;               /* they tell something; stays when the process is over */
+	bool mixed;                 /* as in struct sys_use */
+	bool threads; /* thread names tell components; kept when the process has ended */
 };
 
-/* One file: what its data root says about who writes to it. */
+/* A data root, and what it says about the writers of its files. */
 struct place {
 	struct sys_file file;
 	struct place *next;
 };
 
-/* What is known of a file. */
+/* Knowledge about a file. */
 struct known {
-	struct place *place;        /* NULL: tells nothing about who writes there */
+	struct place *place;        /* NULL: says nothing about its writers */
 	const char *component;
-	bool threads;               /* threads may tell more */
-	bool used;                  /* since the hand of the clock passed by */
-	u32 asked;                  /* process that was asked last what the device at `path` is to it */
-	char *path;                 /* of a device whose first user told nothing; else NULL */
+	bool threads;               /* thread names may tell more */
+	bool used;                  /* used since the hand of the clock passed it */
+	u32 asked;                  /* process that was asked last about the device at `path` */
+	char *path; /* of a device about which its first user told nothing; else NULL */
 };
 
-/* A file that no rule knew when it was first written to. */
+/* A file that no rule knew at its first write. */
 struct late {
-	struct rec_file rec;        /* its path is ours */
+	struct rec_file rec;        /* owns its path */
 	u32 user, tries;
-	bool writes, outside;       /* outside: of the root of its user */
+	bool writes, outside;       /* outside: outside of the root directory of its user */
 };
 
-/* A file without a component, by the hash of its path. The file beside it that would tell, the journal of a database, may come
- * at any time, and may be gone before it can be looked for: what remains is its own record. */
+/* A file without a component, by the hash of its path. The file next to it that would identify it,
+ * the journal of a database, may appear at any time and be gone before anyone can look for it; what
+ * remains is that file's own record. */
 struct unclear {
 	u64 path;                   /* 0: unused */
 	struct rec_file rec;        /* without its path */
@@ -69,10 +70,10 @@ struct unclear {
 	bool writes;
 };
 
-/* A thread that used such a file, by its number and process. */
+/* A thread that used a file whose component depends on thread names. */
 struct thread {
 	u32 proc, tid;              /* the key */
-	char comm[IOT_COMM_LEN];    /* "": it could not be read */
+	char comm[IOT_COMM_LEN];    /* "": could not be read */
 	UT_hash_handle hh;
 };
 
@@ -81,14 +82,15 @@ struct detect {
 	const char *only;
 	struct id_table seen;         /* struct seen by process.id */
 	u32 bucket[BUCKETS];
-	u32 somebody[SPACES];       /* process.id of one that is there, by the mount namespace and root that are not ours */
+	/* process.id of a live process, by foreign mount namespace and root */
+	u32 somebody[SPACES];
 	struct id_table file;         /* struct known by file.id */
-	u32 known[KNOWN_MAX];       /* ids of these, a clock */
+	u32 known[KNOWN_MAX];       /* ids in `file`, as a clock */
 	size_t n_known, hand, n_devices;
 	struct late *late;
 	size_t late_room, n_late, at_late;
-	struct unclear unclear[UNCLEAR]; /* the last one of each slot */
-	struct rec_file late_rec;   /* that was given last; its path is ours */
+	struct unclear unclear[UNCLEAR]; /* the last file of each slot */
+	struct rec_file late_rec;   /* the record given last; owns its path */
 	struct thread *threads;     /* hash table */
 	struct place *places;
 	size_t n_places;
@@ -97,25 +99,25 @@ struct detect {
 	size_t n_changed, at_changed, changed_room;
 	struct again *again;        /* in the order in which their processes were seen */
 	size_t n_again, again_room;
-	char why[3 * SYS_WHY_LEN];  /* of the record that was given last */
+	char why[3 * SYS_WHY_LEN];  /* of the record given last */
 };
 
 /* --- processes (detect_processes.c) --- */
 
 struct seen *detect_seen(const struct detect *, u32 id);
-/* Decides what a process is that was not seen before; NULL: no memory. */
+/* Decides what a new process is; NULL: no memory. */
 struct seen *detect_decide(struct detect *, const struct iot_proc *);
-/* Whose path it is that a process uses. */
+/* Process and namespace through which to look at a path that this process uses. */
 struct sys_view detect_view(struct detect *, const struct seen *, bool outside);
-/* A process uses a file that tells what it is. */
+/* Learns from a file that a process uses. */
 void detect_learn(struct detect *, u32 proc, const struct sys_file *);
 
 /* --- files (detect_files.c) --- */
 
-/* A process that ends before its files are looked at again: its last chance to be known by them. */
+/* Examines the files of a process that ends, as the last chance to recognise it by them. */
 void detect_end(struct detect *, u32 proc);
 void detect_files_free(struct detect *);
-/* A file that was seen before is used by a process. */
+/* Notes that a process uses a file that was seen before. */
 void detect_use_file(struct detect *, struct known *, u32 proc, bool write);
 
 #endif

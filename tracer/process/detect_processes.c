@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* detect_processes.c - what each process of a run is.
+/* detect_processes.c - decides which storage system each process of a run belongs to.
  *
- * A process is decided when its record arrives, some milliseconds after its first operation; a program that it starts is
- * another process. One that was forked is what its parent is, also when it has ended by then: the number of execs, which
- * the kernel side sends, tells a fork from an exec. It is looked at again several times in its first second, when it has set its
- * title and opened its files; what it writes may tell more at any time. Then its record is given again.
+ * A process is decided when its record arrives, some milliseconds after its first operation. An
+ * exec makes another process of it. A forked process is what its parent is, even if the parent has
+ * ended by then: the number of execs, which the kernel side sends, tells a fork from an exec. In
+ * its first second it is examined several times again, when it has set its title and opened its
+ * files; files that it writes may reveal more at any time. Its record is then given again.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,18 +16,19 @@
 #include "hash.h"
 #include "procfs.h"
 
-#define FAMILY_MAX 16          /* generations that are looked up above a process which forked before the run */
-#define AGAIN_MAX 8            /* processes looked at again at once: there may be a storm of forks */
-#define AGAIN_ROOM 65536       /* and that wait for it */
+#define FAMILY_MAX 16          /* generations examined above a process that forked before the run */
+#define AGAIN_MAX 8            /* processes examined again at once: forks may come in storms */
+#define AGAIN_ROOM 65536       /* and processes that wait for it */
 
-static const u64 again_ns[] = { NSEC / 20, NSEC / 4, NSEC }; /* since it was seen first */
+static const u64 again_ns[] = { NSEC / 20, NSEC / 4, NSEC }; /* after it was first seen */
 
 struct seen *detect_seen(const struct detect *d, u32 id)
 {
 	return id_table_find(&d->seen, id);
 }
 
-/* The mount namespace and root of a process, where they are not ours; 0: not known. */
+/* Hash of the mount namespace and root of a process where they are not the tracer's; 0: not
+ * known. */
 static u64 space_of(const struct seen *s)
 {
 	const u64 of[] = { s->proc.mounts, s->proc.root };
@@ -34,7 +36,7 @@ static u64 space_of(const struct seen *s)
 	return s->proc.flags & PROC_AWAY && s->proc.mounts ? hash_bytes(HASH_START, of, sizeof(of)) | 1 : 0;
 }
 
-/* One who lives, or did when the tracer heard of it last, in the mount namespace and root of a process; NULL nobody. */
+/* A live process, as far as the tracer knows, in the same mount namespace and root; NULL: none. */
 static const struct seen *somebody_beside(struct detect *d, const struct seen *s, u64 space)
 {
 	u32 *set = &d->somebody[space / 2 % (SPACES / SPACES_WAYS) * SPACES_WAYS], *empty = NULL;
@@ -139,13 +141,13 @@ bool detect_is_kthread(const struct detect *d, u32 id)
 
 /* --- processes --- */
 
-/* Is what /proc shows this very process, running this very program? */
+/* True when /proc shows this very process, running this very program. */
 static bool is_same(const struct sys_ident *id, const struct iot_proc *p)
 {
 	return procfs_began(id->start_ticks, p->start_ns) && !strncmp(id->proc.comm, p->comm, IOT_COMM_LEN);
 }
 
-/* Whose path it is that a process uses. */
+/* Process and namespace through which to look at a path that this process uses. */
 struct sys_view detect_view(struct detect *d, const struct seen *s, bool outside)
 {
 	struct sys_view v = { 0 };
@@ -161,7 +163,7 @@ struct sys_view detect_view(struct detect *d, const struct seen *s, bool outside
 	return v;
 }
 
-/* The process that a record names as its parent, while it ran the program that the child was forked with. */
+/* The process that a record names as parent, in the program that it ran at the fork. */
 static const struct seen *parent_of(const struct detect *d, const struct iot_proc *p)
 {
 	const struct seen *s;
@@ -173,7 +175,7 @@ static const struct seen *parent_of(const struct detect *d, const struct iot_pro
 	return NULL;
 }
 
-/* What a process is that has no record: it did nothing since the run began. */
+/* Decides about a process without a record, which did nothing since the run began. */
 static void match_outside(const struct detect *d, u32 pid, int generations, struct sys_match *m)
 {
 	struct sys_match up = {};
@@ -190,7 +192,7 @@ static void match_outside(const struct detect *d, u32 pid, int generations, stru
 	systems_ident_free(&id);
 }
 
-/* What a process is, from /proc as long as it is there, else from its name and its parent. */
+/* Decides about a process from /proc while it exists there, else from its name and parent. */
 static void match(const struct detect *d, const struct iot_proc *p, struct sys_match *m)
 {
 	const struct seen *parent = parent_of(d, p);
@@ -198,9 +200,10 @@ static void match(const struct detect *d, const struct iot_proc *p, struct sys_m
 	struct sys_ident id = {};
 	struct sys_proc proc = { .comm = p->comm, .exe = p->exe[0] ? p->exe : NULL, .gone = true, .forked = parent };
 
-	if (!systems_ident(p->pid, &id) && is_same(&id, p) && procfs_is_called(p->pid, p->comm)) /* still: what was read is of one program */
+	/* checked again: all that was read belongs to one program */
+	if (!systems_ident(p->pid, &id) && is_same(&id, p) && procfs_is_called(p->pid, p->comm))
 		proc = id.proc;
-	if (!proc.exe && p->exe[0]) { /* it is about to end */
+	if (!proc.exe && p->exe[0]) { /* the process is about to end */
 		proc.exe = p->exe;
 		proc.gone = true;
 	}
@@ -213,7 +216,7 @@ static void match(const struct detect *d, const struct iot_proc *p, struct sys_m
 	systems_ident_free(&id);
 }
 
-/* Keeps what is known of a process, when it is anything. */
+/* Keeps a decision that says anything. */
 static void take(struct detect *d, struct seen *s, const struct sys_match *m)
 {
 	if (!s->match)
@@ -243,7 +246,8 @@ static void decide(struct detect *d, struct seen *s)
 	if (s->proc.flags & PROC_KTHREAD)
 		return;
 	match(d, &s->proc, &m);
-	if (!(s->proc.flags & (PROC_BORN | PROC_EXITED)) && m.system) /* it has its files already */
+	/* its files are open already */
+	if (!(s->proc.flags & (PROC_BORN | PROC_EXITED)) && m.system)
 		systems_look(d->db, s->proc.pid, &m);
 	if (says_anything(&m))
 		take(d, s, &m);
@@ -260,7 +264,8 @@ struct seen *detect_decide(struct detect *d, const struct iot_proc *p)
 	return s;
 }
 
-/* Who tells of which instance a process is: the program that it ran next, when it had the name already, or who forked it. */
+/* A process that shares the instance: the program that this one executed next, if that has the same
+ * system, or its parent. */
 static const struct seen *kin_of(const struct detect *d, const struct seen *s)
 {
 	const struct seen *next;
@@ -285,7 +290,8 @@ static const char *instance_of_kin(const struct detect *d, const struct seen *s)
 	return NULL;
 }
 
-/* What is of a server and was seen before it was known which one it is, those that have ended too. */
+/* Passes a newly known instance on to related processes that were seen earlier, ended ones
+ * included. */
 static void tell_kin(struct detect *d)
 {
 	const char *instance;
@@ -340,7 +346,7 @@ const struct iot_proc *detect_changed(struct detect *d)
 	return NULL;
 }
 
-/* What a process is now, when that is more than what it was. True when it changed. */
+/* Decides again, and takes the result when it says more. Returns true when the record changed. */
 static bool match_again(struct detect *d, const struct seen *s, struct sys_match *m)
 {
 	struct sys_match now;
@@ -353,7 +359,7 @@ static bool match_again(struct detect *d, const struct seen *s, struct sys_match
 		*m = now;
 		return shown;
 	}
-	/* a system stays; inside it a title tells the role */
+	/* the system is kept; a title can only change the role inside it */
 	if (!m->system || !now.system || strcmp(now.system, m->system) || now.by != SYS_BY_FORK || !now.role ||
 	    (m->role && !strcmp(now.role, m->role)))
 		return false;
@@ -362,7 +368,8 @@ static bool match_again(struct detect *d, const struct seen *s, struct sys_match
 	return true;
 }
 
-/* A process may call itself something else; when it runs another program it has another record. */
+/* True when this is the latest record of the process: it may have renamed itself, but an exec would
+ * have made another record. */
 static bool is_last(const struct detect *d, const struct seen *s, const struct sys_ident *now)
 {
 	const struct seen *other;
@@ -373,7 +380,7 @@ static bool is_last(const struct detect *d, const struct seen *s, const struct s
 	return id == s->proc.id && procfs_began(now->start_ticks, s->proc.start_ns);
 }
 
-/* Returns false when there is nobody to look at. */
+/* Returns false when the process is gone. */
 static bool look_again_at(struct detect *d, u32 proc)
 {
 	struct seen *s = detect_seen(d, proc);
@@ -383,7 +390,7 @@ static bool look_again_at(struct detect *d, u32 proc)
 	int err = s && !s->over ? systems_ident(s->proc.pid, &id) : -ESRCH;
 
 	if (err)
-		return err == -EBUSY; /* it is there, and cannot be looked at now */
+		return err == -EBUSY; /* it exists, and cannot be examined now */
 	there = is_same(&id, &s->proc) || is_last(d, s, &id);
 	systems_ident_free(&id);
 	if (!there)

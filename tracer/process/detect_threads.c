@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* detect_threads.c - what the threads of a run do to files, where their names tell it. */
+/* detect_threads.c - components that the names of threads tell. */
 #include <stdlib.h>
 #include <string.h>
 #include "detect_parts.h"
 #include "procfs.h"
 
-#define THREADS_MAX 65536      /* threads whose name is remembered */
+#define THREADS_MAX 65536      /* threads with a remembered name, at most */
 
 static const bool is_write[KIND_MAX] = {
 #define KIND(sym, layer, name, dir, text, doc) \
@@ -13,7 +13,8 @@ static const bool is_write[KIND_MAX] = {
 #include "kinds.def"
 };
 
-/* The name of a thread when it was first seen here; "" when it had ended by then. The leader's came with its process. */
+/* Name of a thread when it was first seen here; "" when it had ended by then. The leader's came
+ * with its process. */
 static const char *thread_comm(struct detect *d, const struct seen *s, u32 tid)
 {
 	const u32 key[] = { s->proc.id, tid };
@@ -26,7 +27,7 @@ static const char *thread_comm(struct detect *d, const struct seen *s, u32 tid)
 	if (t)
 		return t->comm;
 	if (HASH_COUNT(d->threads) >= THREADS_MAX)
-		HASH_FREE(d->threads); /* those that live are named again */
+		HASH_FREE(d->threads); /* live threads are read again */
 	t = calloc(1, sizeof(*t));
 	if (t) {
 		t->proc = s->proc.id;
@@ -43,8 +44,8 @@ static const char *thread_comm(struct detect *d, const struct seen *s, u32 tid)
 	return t->comm;
 }
 
-/* What moves bytes where a thread can be named: calls, and what is submitted for one on the spot. Who writes back what was
- * written before says nothing: that is counted by what was written (stream/fileio.c). */
+/* Direction of an event whose thread tells the component: calls, and I/O that is submitted inside a
+ * call. Writeback says nothing: it is counted by what was written before (stream/fileio.c). */
 static bool use_of(const struct iot_event *e, struct sys_use *u)
 {
 	static const u8 direction[KIND_MAX] = {
@@ -66,7 +67,7 @@ static bool is_of_system(const struct seen *s)
 	return s->match && s->match->system;
 }
 
-/* What a thread does to a file of which threads tell: component.id; 0: it is what the file is. */
+/* Component.id of what a thread does to such a file; 0: the component of the file. */
 static u8 component_of(const struct known *k, struct seen *s, const char *comm, struct sys_use use)
 {
 	const char *component;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* groups.c - finds control groups in the two hierarchies by which the kernel side knows a process: version 2, and the memory controller of version
- * 1. On a machine that runs both, containers and units may be in either.
+/* groups.c - finds control groups in the two hierarchies that the kernel side knows: version 2, and
+ * the memory controller of version 1. On a machine that runs both, containers and units may be in
+ * either.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +16,7 @@
 #include "systems/systems.h"
 #include "tracer.h"
 
-/* Where a hierarchy is mounted; "": it is not. */
+/* Mount point of a hierarchy; "": not mounted. */
 struct hierarchy {
 	char at[PATH_MAX];
 	u32 version;
@@ -31,7 +32,7 @@ static bool is_version_2(void *arg, const struct mount *m)
 	return true;
 }
 
-/* Is a word one of those that commas divide? */
+/* True when a list of words, divided by commas, has this word. */
 static bool has_word(const char *list, const char *word)
 {
 	size_t len = strlen(word);
@@ -107,21 +108,21 @@ static int add_path(struct groups *g, const struct hierarchy h[HIERARCHIES], con
 	return fail_usage("there is no control group '%s' below %s%s%s", name, h[0].at, h[0].at[0] && h[1].at[0] ? " or " : "", h[1].at);
 }
 
-/* --- by what is in them --- */
+/* --- by contents --- */
 
-#define NAMES_SHOWN 2048        /* bytes of the names that there are */
+#define NAMES_SHOWN 2048        /* bytes of the names shown in a message */
 
 struct search {
 	struct groups *groups;
 	enum group_kind kind;
 	const char *name;
-	char found[NAMES_SHOWN]; /* others */
+	char found[NAMES_SHOWN]; /* names of other containers or units, for the message */
 	bool more;
-	char id[SYS_CONTAINER_LEN]; /* of the container that the first digits were of; "": of none */
-	bool several;           /* they are of others, too */
+	char id[SYS_CONTAINER_LEN]; /* container that the leading digits belong to; "": none */
+	bool several;           /* the digits fit several containers */
 };
 
-/* The first process of a control group; 0: none is there. */
+/* First process in a control group; 0: it is empty. */
 static u32 first_process(const char *folder)
 {
 	char path[PATH_MAX + 32];
@@ -149,7 +150,8 @@ static void name_other(struct search *s, const char *name)
 		sprintf(s->found + len, "%s%s", len ? ", " : "", name);
 }
 
-/* Is the last part of a path the container that the whole path is in? The groups below one are in it as well. */
+/* True when the last part of a path begins the container that the whole path is in. Groups below it
+ * belong to the container too. */
 static bool begins_container(const char *path, char id[SYS_CONTAINER_LEN])
 {
 	char above[PATH_MAX], other[SYS_CONTAINER_LEN];
@@ -212,7 +214,7 @@ static int search_hierarchy(struct search *s, const struct hierarchy *h)
 			continue;
 		if (s->kind == GROUP_CONTAINER ? is_container(s, e->fts_path, e->fts_path + root) : is_unit(s, e->fts_path + root)) {
 			err = keep_group(s->groups, h->version, e->fts_path + root, e->fts_statp->st_ino);
-			fts_set(walk, e, FTS_SKIP); /* all below it is wanted with it */
+			fts_set(walk, e, FTS_SKIP); /* its descendants are wanted with it */
 		}
 	}
 	if (walk)
@@ -248,9 +250,10 @@ int groups_add(struct groups *g, enum group_kind kind, const char *name)
 	return kind == GROUP_PATH ? add_path(g, h, name) : add_named(g, h, kind, name);
 }
 
-/* --- of a process --- */
+/* --- by process --- */
 
-/* A group of a hierarchy by its id, as version 2 of systemd does: kernfs makes a file handle out of the id alone (kernfs_fh_to_dentry()). */
+/* Path of a group by its id, found as systemd does for version 2: kernfs makes a file handle from
+ * the id alone (kernfs_fh_to_dentry()). */
 static bool path_by_id(const struct hierarchy *h, u64 id, char *text, size_t size)
 {
 	union {

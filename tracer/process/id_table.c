@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* id_table.c - parts of some elements each, made when the first is there and freed with the last. */
+/* id_table.c - a sparse table: parts of some elements each, made with their first element and freed
+ * with their last.
+ */
 #include <stdlib.h>
 #include <string.h>
 #include "id_table.h"
 
-#define PART 64 /* elements */
+#define PART 64 /* elements of a part */
 
 struct id_table_part {
-	u64 used; /* bits */
+	u64 used; /* bits of the elements in use */
 	char element[];
 };
 

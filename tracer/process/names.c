@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-only
 /* names.c - names of processes and files.
  *
- * The kernel side says that a process is there, with pid, start and the leader's name. The rest is read from /proc as
- * soon as that record arrives, some milliseconds later. By then the process may be gone, its pid may be another's, or it
- * may run another program: then the rest is absent, never guessed.
+ * The kernel side sends pid, start time and name of the leader of each process. The rest is read
+ * from /proc as soon as that record arrives, some milliseconds later. By then the process may be
+ * gone, its pid may belong to another one, or it may run another program: the rest is then absent,
+ * never guessed.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -28,20 +29,22 @@
 
 #define CMDLINE_MAX 4096
 #define KEPT_MAX (16u << 20)
-#define RETRIES 3               /* looks at who could not be looked at at first, a second apart */
-#define RETRY_ROOM 4096         /* of whom it is remembered */
+#define RETRIES 3 /* attempts for processes that could not be examined at first, a second apart */
+#define RETRY_ROOM 4096         /* processes waiting for these attempts, at most */
 
-/* What is remembered of a process: the record at its end repeats the names of the record at its first sight. */
+/* Memory of a process: the record of its end repeats the names in its first record. */
 struct entry {
 	enum { ENTRY_NEW, ENTRY_TOLD, ENTRY_OVER } state;
-	char *kept;             /* its names, each ended by a NUL; an empty one is absent. NULL: none, or no room */
-	u64 rchar, wchar;       /* bytes: at its end, while its names are kept */
-	bool accounted;         /* these are known */
+	/* its names, each NUL-terminated; an empty one is absent. NULL: none, or no room */
+	char *kept;
+	u64 rchar, wchar;       /* bytes of its accounting at its end, while its names are kept */
+	bool accounted;         /* rchar and wchar are known */
 };
 
-/* A control group that a process was seen in: many live too short to be looked at. */
+/* Container of a control group that a process was seen in: many processes are too short-lived to be
+ * examined. */
 struct known_group {
-	u64 id[2];              /* of version 2, and of the memory controller; key */
+	u64 id[2];              /* version 2, and memory controller; the key */
 	UT_hash_handle hh;
 	char *path;
 	char *container;        /* "": none */
@@ -49,7 +52,7 @@ struct known_group {
 
 #define GROUPS_MAX 65536
 
-/* Of the machine, by its file: to ask for others (NSS) is to wait for servers. */
+/* A user of this machine, from /etc/passwd alone: asking NSS for others may wait for servers. */
 struct known_user {
 	u32 uid;                /* key */
 	UT_hash_handle hh;
@@ -58,8 +61,8 @@ struct known_user {
 
 #define USERS_MAX 65536
 
-#define USUAL_BLOCK 4096       /* bytes: what file.block is where it is absent */
-#define BLOCKS_MAX 64          /* file systems with others */
+#define USUAL_BLOCK 4096       /* bytes: value of file.block where that is absent */
+#define BLOCKS_MAX 64          /* file systems with another block size, at most */
 
 struct block_size {
 	u32 dev, bytes;
@@ -73,14 +76,14 @@ struct names {
 	size_t kept_bytes;
 	struct known_group *groups;
 	struct known_user *users;
-	char *ended;            /* names in the record that was given last */
+	char *ended;            /* names in the record given last */
 	struct rec_process process;
 	struct rec_file file;
 	char comm[IOT_COMM_LEN + 1];
-	char told[ASK_ROOM];    /* the names that a helper told last */
+	char told[ASK_ROOM];    /* names in the helper's last answer */
 	struct retry { struct iot_proc proc; u32 tries; } *retry;
 	size_t n_retry, at_retry, retry_room;
-	struct iot_proc retried; /* that was given last */
+	struct iot_proc retried; /* process given last by names_retry() */
 	char path[2 * sizeof(((struct iot_path *)0)->buf)];
 };
 
@@ -151,7 +154,7 @@ void names_free(struct names *n)
 
 /* --- in a helper --- */
 
-/* A question: which process, as the kernel side knows it. */
+/* Question: a process as the kernel side knows it. */
 struct asked {
 	u32 pid, kthread;
 	u64 start_ns;
@@ -159,7 +162,7 @@ struct asked {
 	char comm[IOT_COMM_LEN];
 };
 
-/* Does /proc still show this very process, running this very program? */
+/* True when /proc still shows this very process, running this very program. */
 static bool still_there(const struct asked *p)
 {
 	struct procfs_stat s;
@@ -177,8 +180,9 @@ static char *put_exe(u32 pid, char *to)
 	procfs_path(path, pid, "exe");
 	len = readlink(path, to, PATH_MAX - 1);
 	to[len > 0 ? len : 0] = '\0';
-	/* the kernel's remark is no part of the name; a file may really be called so. Only such a one is asked for: a file system that does
-	 * not answer (NFS, FUSE) would hold us up */
+	/* the kernel appends " (deleted)" to the name of a removed file, which can also be part of
+	 * a real name. The file is only examined in that case, since a file system that does not
+	 * answer (NFS, FUSE) would block */
 	if (len > (ssize_t)strlen(gone) && !strcmp(to + len - strlen(gone), gone) && !stat(path, &s) && !s.st_nlink)
 		to[len - strlen(gone)] = '\0';
 	return to + strlen(to) + 1;
@@ -197,7 +201,7 @@ static char *put_cmdline(u32 pid, char *to)
 	return to + strlen(to) + 1;
 }
 
-/* Where the kernel lets nobody find a group by its id (in a container), the process is asked. */
+/* Asks /proc of the process where the kernel does not open a group by its id (in a container). */
 static const char *group_path(const struct asked *p, char *text, size_t size)
 {
 	const char *path = groups_path(p->cgroup, p->cgroup1, text, size);
@@ -205,7 +209,7 @@ static const char *group_path(const struct asked *p, char *text, size_t size)
 	return path || errno != EPERM || !still_there(p) ? path : procfs_cgroup(p->pid, text, size).telling;
 }
 
-/* The name of the container that a group belongs to, else its id, or nothing. */
+/* Appends the container of a control group: its name, else its id, or nothing. */
 static char *put_container(const struct asked *p, const char *cgroup, char *to)
 {
 	char id[SYS_CONTAINER_LEN], name[SYS_CONTAINER_LEN];
@@ -216,8 +220,8 @@ static char *put_container(const struct asked *p, const char *cgroup, char *to)
 	return to + strlen(to) + 1;
 }
 
-/* The names of a process, each ended by a NUL, in the order of name_of(). Of one that went, or changed, while it was looked at, the control group
- * alone. */
+/* Answers with the names of a process, each NUL-terminated, in the order of name_of(); with the
+ * control group alone when the process ended or changed meanwhile. */
 static ssize_t answer_names(void *arg, const void *question, size_t len, void *answer, size_t room)
 {
 	const struct asked *p = question;
@@ -244,9 +248,9 @@ void names_serve(void)
 	ask_serve(ASK_NAMES, answer_names, NULL);
 }
 
-/* --- whoever asks --- */
+/* --- asking side --- */
 
-/* The names that are kept, in their order. */
+/* Names that are kept, in their order. */
 static const char **name_of(struct rec_process *r, size_t i)
 {
 	const char **names[] = { &r->exe, &r->cmdline, &r->cgroup, &r->container };
@@ -279,7 +283,7 @@ static void recall(const struct entry *e, struct rec_process *r)
 	}
 }
 
-/* Takes names that are each ended by a NUL; empty ones are absent. */
+/* Takes names that are each NUL-terminated; empty ones are absent. */
 static void take_names(struct rec_process *r, const char *from, const char *end)
 {
 	const char **name;
@@ -290,7 +294,7 @@ static void take_names(struct rec_process *r, const char *from, const char *end)
 	}
 }
 
-/* The group that a process is in, where somebody there was looked at; NULL: nobody was. */
+/* Group of a process, if a process in that group was examined; NULL: none was. */
 static struct known_group *group_of(struct names *n, const struct iot_proc *p)
 {
 	const u64 id[2] = { p->cgroup, p->cgroup1 };
@@ -300,7 +304,7 @@ static struct known_group *group_of(struct names *n, const struct iot_proc *p)
 	return g;
 }
 
-/* Returns 0, -ESRCH: what there is to know is known, or -EBUSY: not now. */
+/* Returns 0; -ESRCH: nothing more can be known; or -EBUSY: try again later. */
 static int identify(struct names *n, const struct iot_proc *p, struct rec_process *r)
 {
 	struct asked q = { .pid = p->pid, .kthread = !!(p->flags & PROC_KTHREAD), .start_ns = p->start_ns,
@@ -310,7 +314,7 @@ static int identify(struct names *n, const struct iot_proc *p, struct rec_proces
 	if (!p->pid)
 		return -ESRCH;
 	if (group_of(n, p))
-		q.cgroup = 0; /* known: who is asked need not look */
+		q.cgroup = 0; /* known: the helper need not read it */
 	memcpy(q.comm, p->comm, sizeof(q.comm));
 	len = ask(ASK_NAMES, (struct ask_about){ .pid = p->pid }, &q, sizeof(q), n->told, sizeof(n->told) - 1);
 	if (len <= 0)
@@ -320,7 +324,7 @@ static int identify(struct names *n, const struct iot_proc *p, struct rec_proces
 	return 0;
 }
 
-/* Whoever could not be looked at is looked at again. */
+/* Schedules another attempt for a process that could not be examined. */
 static void identify_later(struct names *n, const struct iot_proc *p)
 {
 	if (n->n_retry < RETRY_ROOM && !grow((void **)&n->retry, n->n_retry, &n->retry_room, sizeof(*n->retry)))
@@ -335,7 +339,7 @@ static void account(const struct entry *e, struct rec_process *r)
 	rec_set(r, process, wchar, e->wchar);
 }
 
-/* The end of a process, with its names again; false when they were not kept. */
+/* Fills in the end of a process, with its names again; returns false when they were not kept. */
 static bool over(struct names *n, const struct iot_proc *p, struct entry *e, struct rec_process *r)
 {
 	if (!(p->flags & PROC_BORN) || (e->state == ENTRY_TOLD && !e->kept))
@@ -349,7 +353,8 @@ static bool over(struct names *n, const struct iot_proc *p, struct entry *e, str
 	return true;
 }
 
-/* The names of who has ended go with the next call, but for a server's: its instance may be known later (detect.c). */
+/* Frees the names of an ended process with the next call. A server's are kept: its instance may
+ * become known later. */
 static void keep_no_more(struct names *n, struct entry *e, struct rec_process *r)
 {
 	if (r->system && !r->instance) {
@@ -361,7 +366,7 @@ static void keep_no_more(struct names *n, struct entry *e, struct rec_process *r
 	e->kept = NULL;
 }
 
-/* Frees names that were kept. */
+/* Frees kept names. */
 static void forget(struct names *n, char *kept)
 {
 	const char *end = kept;
@@ -430,8 +435,9 @@ static void note_group(struct names *n, const u64 id[2], const struct rec_proces
 		HASH_PUT(n->groups, id, sizeof(g->id), g);
 }
 
-/* Says what a process is. Its control group and container are those of the group that the kernel side knows it in: where it could not be looked
- * at, as somebody else has them who was. */
+/* Decides what a process is. Its control group and container are those of the group that the kernel
+ * side reports; where the process could not be examined, they come from another process in that
+ * group. */
 static void detect(struct names *n, const struct iot_proc *p, struct rec_process *r)
 {
 	const u64 id[2] = { p->cgroup, p->cgroup1 };
@@ -514,7 +520,8 @@ const struct iot_proc *names_retry(struct names *n)
 	return NULL;
 }
 
-/* Joins the components, which come from the leaf to the root. False when the walk did not reach the root. */
+/* Joins path components, which come from the leaf to the root. Returns false when the walk did not
+ * reach the root. */
 static bool join_path(const struct iot_path *p, char *out)
 {
 	const char *parts[sizeof(p->buf)];
@@ -526,7 +533,7 @@ static bool join_path(const struct iot_path *p, char *out)
 		size_t len = strnlen(p->buf + at, p->len - at);
 
 		if (at + len == p->len)
-			return false; /* not ended: cut off */
+			return false; /* a component without its end: truncated */
 		parts[n++] = p->buf + at;
 		at += len + 1;
 	}
@@ -541,7 +548,8 @@ static bool join_path(const struct iot_path *p, char *out)
 	return true;
 }
 
-/* Blocks of a file: of one size in a file system, so that what was only found by its number has them from others there. Absent: the usual. */
+/* Block size of a file. It is the same in a whole file system, so that a file found only by its
+ * number gets that of another file there. 0: absent, the usual size. */
 static u32 block_of(struct names *n, const struct iot_path *p)
 {
 	size_t i = 0;

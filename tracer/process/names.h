@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* names.h - who a process is and what a file is called: ring records and /proc made into records. */
+/* names.h - names of processes and files: records of the ring and /proc, made into records of the
+ * run.
+ */
 #ifndef IOT_NAMES_H
 #define IOT_NAMES_H
 
@@ -9,33 +11,37 @@
 
 struct names;
 
-/* Says who answers what is asked about processes (ask.h). */
+/* Registers the helper's answers about processes (ask.h). */
 void names_serve(void);
 
-/* The detection fills what it knows into the records; it stays the caller's. Returns 0 or a negative errno after a message. */
+/* The detection, which remains the caller's, fills its part of the records. Returns 0 or a negative
+ * errno after a message. */
 int names_new(struct names **out, struct detect *);
 void names_free(struct names *);
 
-/* Makes the record of a process that was seen for the first time, or that ended (then with its accounting), or NULL when
- * there is nothing new to say. What /proc no longer shows, or shows of another program, is absent. The record and its
- * strings live until the next call. */
+/* Makes the record of a process that was first seen or that ended (then with its accounting); NULL:
+ * nothing new. Fields that /proc no longer shows, or shows of another program, are absent. The
+ * record and its strings live until the next call. */
 const struct rec_process *names_process(struct names *, const struct iot_proc *);
 
-/* The same record again, with what the detection knows by now; NULL when the process ended, or its names were not kept. */
+/* Makes the record again, with what the detection knows by now; NULL: the process ended, or its
+ * names were not kept. */
 const struct rec_process *names_again(struct names *, const struct iot_proc *);
 
-/* The next process of which the names could not be had at first and can by now; NULL when there is none. To be called every second. */
+/* Next process whose names could not be read at first and can be by now; NULL: none. Call it every
+ * second. */
 const struct iot_proc *names_retry(struct names *);
 
-/* Can that be had? */
+/* True when names_again() has a record. */
 bool names_kept(const struct names *, u32 id);
-/* Nothing more is asked of a process. */
+/* Forgets a process about which nothing more is asked. */
 void names_forget(struct names *, u32 id);
 
-/* Makes the record of a file; likewise. mount: where its file system is mounted, NULL not known. */
+/* Makes the record of a file. It lives until the next call. mount: mount point of its file system;
+ * NULL: not known. */
 const struct rec_file *names_file(struct names *, const struct iot_path *, const char *mount);
 
-/* The same for a path that was found otherwise, which stays the caller's. */
+/* Makes it with a path that was found otherwise, which remains the caller's. */
 const struct rec_file *names_file_at(struct names *, const struct iot_path *, const char *path);
 
 #endif

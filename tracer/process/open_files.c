@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* open_files.c - looks at the open files of all processes for those whose names are not known. A helper does (ask.h): what is open may lie
- * on a file system that does not answer. */
+/* open_files.c - searches the open files of all processes for files without a known name. A helper
+ * does it (ask.h), since an open file may be on a file system that does not answer.
+ */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -15,15 +16,15 @@
 #include "open_files.h"
 #include "procfs.h"
 
-#define FDS_MAX 200000         /* descriptors that are looked at for names */
+#define FDS_MAX 200000         /* descriptors examined, at most */
 
-/* A file that is looked for. */
+/* A wanted file. */
 struct wanted {
 	u32 dev, gen;
-	u64 ino;                /* 0: it was found */
+	u64 ino;                /* 0: found */
 };
 
-/* In an answer: the number of the file in the question; its name follows. */
+/* Part of an answer: number of the file in the question, followed by its name. */
 struct named {
 	u32 number;
 };
@@ -37,7 +38,8 @@ struct search {
 	size_t room;
 };
 
-/* Whether the open file at `path` is this one and not another that had the number before or since. */
+/* True when the open file at `path` has this generation: another file may have had its inode number
+ * before or since. */
 static bool is_generation(const char *path, u32 gen)
 {
 	auto_close int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
@@ -61,7 +63,7 @@ static void put_name(struct search *s, size_t i, const char *path)
 	s->left--;
 }
 
-/* Servers of file systems are not asked what is there: one that does not answer would hold us up. */
+/* Remote file systems are not examined: one that does not answer would block. */
 static void look_at(struct search *s, const char *path)
 {
 	struct statx st;
@@ -118,7 +120,7 @@ void open_files_serve(void)
 	ask_serve(ASK_OPEN_FILES, answer_open_files, NULL);
 }
 
-/* --- whoever asks --- */
+/* --- asking side --- */
 
 void open_files_find(const struct iot_path *files, size_t n, void (*found)(void *, const struct iot_path *, const char *), void *arg)
 {

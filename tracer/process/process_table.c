@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* process_table.c - the fates of processes. What is held here grows with those that live, and by one bit for every process of the run. */
+/* process_table.c - life and end of each process. Memory grows with the processes alive, and by one
+ * bit for every process of the run.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,25 +11,29 @@
 #include "id_table.h"
 #include "tracer.h"
 
-#define FAMILIES 2048           /* stand-ins by name and parent; half as many again by name alone; then one for all */
+/* stand-ins by name and parent; half as many more by name alone; then one for all */
+#define FAMILIES 2048
 #define STAND_INS (FAMILIES + FAMILIES / 2)
-#define STAND_IN_SLOTS 8192     /* of the table that finds them: a power of two */
-#define KERNEL_NS (2 * NSEC)    /* after its end: what a dying process does still finds its number in the kernel */
-#define NAMES_NS (3 * NSEC)     /* and its children who their parent was */
-#define WAIT_NS (5 * NSEC)      /* so long what is not asked for may still be recognised as what is */
-#define TOLD_PART 32768         /* processes in one part of the bits */
+#define STAND_IN_SLOTS 8192     /* size of the hash table that finds them: a power of two */
+/* after its end, because a dying process may still look up its number in the kernel */
+#define KERNEL_NS (2 * NSEC)
+#define NAMES_NS (3 * NSEC)     /* and because its children may ask for their parent */
+/* a process that is not wanted may still be recognised as wanted during this time */
+#define WAIT_NS (5 * NSEC)
+#define TOLD_PART 32768         /* processes in one part of the bit map */
 
 struct life {
 	struct iot_proc proc;
-	u64 bytes;              /* counted for it in rounds so far */
-	u64 since_ns;           /* CLOCK_MONOTONIC: when it was seen first */
-	u64 forgotten;          /* of what waited for it to be wanted: events that are gone, and rounds that others have */
-	bool row, over;         /* its row was given; it ended, and its fate is decided */
+	u64 bytes;              /* counted for it in the rounds so far */
+	u64 since_ns;           /* CLOCK_MONOTONIC, when it was first seen */
+	/* events dropped, and rounds whose sums went to others, before it was wanted */
+	u64 forgotten;
+	bool row, over; /* row: its row was given; over: it ended, and its fate is decided */
 };
 
-/* A process that others stand behind. */
+/* A process that represents others. */
 struct stand_in {
-	struct rec_process rec; /* the strings are ours */
+	struct rec_process rec; /* owns its strings */
 	bool any_parent, changed;
 };
 
@@ -39,18 +45,20 @@ struct gone {
 struct process_table {
 	struct process_table_opts o;
 	size_t n_seen;
-	bool last;              /* nobody is recognised any more */
+	bool last;              /* no process can be recognised any more */
 	struct id_table living;
-	u8 **told;              /* bits by process id: has sums of its own in the run */
+	u8 **told;              /* bit map by process id: it has sums of its own */
 	size_t told_room;
-	struct iot_proc *closing; /* ended, their fate is open */
+	struct iot_proc *closing; /* ended processes whose fate is open */
 	size_t n_closing, closing_room;
-	struct gone *gone;      /* in the order in which they ended; the first n_freed have no place in the kernel any more */
+	/* in the order in which they ended; the first n_freed have no entry in the kernel any
+	 * more */
+	struct gone *gone;
 	size_t n_gone, n_freed, gone_room;
 	struct stand_in stand_in[STAND_INS + 1];
 	size_t n_stand_ins;
-	u16 slots[STAND_IN_SLOTS]; /* number in stand_in + 1; 0 none */
-	struct stand_in *rest;  /* for everybody else */
+	u16 slots[STAND_IN_SLOTS]; /* index in stand_in + 1; 0: none */
+	struct stand_in *rest;  /* stands in for all others */
 };
 
 int process_table_new(struct process_table **out, const struct process_table_opts *o)
@@ -91,7 +99,7 @@ void process_table_free(struct process_table *l)
 	free(l);
 }
 
-/* --- who has sums of its own --- */
+/* --- processes with sums of their own --- */
 
 static bool is_told(const struct process_table *l, u32 id)
 {
@@ -125,7 +133,8 @@ static void give(struct process_table *l, struct life *f, const struct iot_proc 
 	l->o.row(l->o.arg, p, rec);
 }
 
-/* Where what is known of a process goes, NULL without memory. False: nothing more is to be known, it ended. */
+/* Finds the entry of a process; NULL without memory. Returns false when the process had ended, so
+ * that nothing more can be known. */
 static bool life_of(struct process_table *l, const struct iot_proc *p, struct life **out)
 {
 	struct life *f = id_table_find(&l->living, p->id);
@@ -151,7 +160,7 @@ void process_table_see(struct process_table *l, const struct iot_proc *p)
 	if (!life_of(l, p, &f))
 		return;
 	rec = names_process(l->o.names, p);
-	/* what may end soon waits; its names must be kept until then */
+	/* the row of a process that may end soon waits; its names must be kept until then */
 	if (!f || f->row || l->o.events || l->n_seen <= l->o.told || !(p->flags & PROC_BORN) || !names_kept(l->o.names, p->id))
 		give(l, f, p, rec);
 }
@@ -164,7 +173,7 @@ void process_table_change(struct process_table *l, const struct iot_proc *p)
 		give(l, f, p, names_again(l->o.names, p));
 }
 
-/* --- who stands for whom --- */
+/* --- stand-ins --- */
 
 static u64 hash_text(u64 h, const char *s)
 {
@@ -196,7 +205,7 @@ static struct stand_in *stand_in_make(struct process_table *l, const struct rec_
 	return s;
 }
 
-/* The one that stands for those like `r`; NULL when there are too many already. */
+/* Stand-in for processes like `r`; NULL: there are too many already. */
 static struct stand_in *stand_in_find(struct process_table *l, const struct rec_process *r, bool any_parent, size_t max)
 {
 	u64 h = hash_text(hash_text(hash_text(hash_text(HASH_START, r->comm), r->system), r->instance), r->container);
@@ -231,7 +240,8 @@ static struct stand_in *rest_of_all(struct process_table *l)
 	return l->rest;
 }
 
-/* For one that ended so long ago that who stands for it is forgotten, and the kernel's counters of it with that. */
+/* Stand-in for a process that ended so long ago that its own stand-in is forgotten, and its entry
+ * in the kernel with it. */
 static struct stand_in *rest_of_forgotten(struct process_table *l)
 {
 	struct stand_in *s = rest_of_all(l);
@@ -254,7 +264,9 @@ static struct stand_in *stand_in_of(struct process_table *l, const struct rec_pr
 static void stand_behind(struct stand_in *s, const struct iot_proc *p, const struct rec_process *r)
 {
 	s->rec.folded += !(p->flags & PROC_DYING);
-	s->rec.rchar += r->rchar; /* kthreads have none, and whoever was not born inside the run is told */
+	/* kernel threads have no accounting, and a process that was not born inside the run has a
+	 * row of its own */
+	s->rec.rchar += r->rchar;
 	s->rec.wchar += r->wchar;
 	s->changed = true;
 }
@@ -283,7 +295,7 @@ static void fold(struct process_table *l, struct life *f, const struct iot_proc 
 	probes_fold(l->o.probes, p->id, s->rec.id);
 	if (!l->o.events)
 		return;
-	own.present = 0; /* its task accounting is with its sums */
+	own.present = 0; /* its accounting is part of its stand-in's sums */
 	rec_set(&own, process, ppid, rec->ppid);
 	rec_set(&own, process, fold, s->rec.id);
 	give(l, f, p, &own);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* aggregate.c - aggregates of one second: sums since they began, minus what they were a second ago. Those of processes that ended are
- * given back to the kernel side (probe.h), so that its table holds what lives.
+/* aggregate.c - aggregates of one second: their sums minus those of a second ago. Aggregates of
+ * ended processes are given back to the kernel side (probe.h), so that its table holds live ones.
  *
- * What is remembered of an aggregate has its number: as much as the kernel side can have (2.5 MiB), however long it records.
+ * Memory is by number of aggregate, as many as the kernel side can have (2.5 MiB), however long the
+ * run is.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -12,17 +13,18 @@
 #include "hash.h"
 #include "tracer.h"
 
-#define GRACE_NS (NSEC / 2) /* a program that had found an aggregate has long ended by then */
+#define GRACE_NS (NSEC / 2) /* longer than any program that had found an aggregate runs */
 
 struct slot {
 	struct iot_cell_key key;
 	struct iot_cell now, given;
-	u64 closed_ns;          /* nobody new finds it since then; 0 it is open */
+	u64 closed_ns;          /* since when no program finds it; 0: open */
 	bool fresh;             /* it was read in this round */
-	bool quiet;             /* and was what it had been */
+	bool quiet;             /* and had not changed */
 };
 
-/* What was added in a round for one whose sums are another's, by the other's key: many small processes make few records. */
+/* Additions of a round for owners whose sums go to another one, by that one's key: many small
+ * processes make few records. */
 struct sum {
 	struct iot_cell_key key;
 	bool used;
@@ -34,11 +36,11 @@ struct aggregates {
 	struct slot slot[IOT_MAX_CELLS];
 	u32 n;                  /* numbers that were ever used */
 	u64 device_ops;         /* of aggregates that were given back */
-	u32 past[256];          /* devices of these */
+	u32 past[256];          /* devices of those */
 	struct aggregate_devices past_devices;
 	bool by_disk;
 	struct sum sums[SUMS];
-	u32 used[IOT_MAX_CELLS]; /* places in `sums` */
+	u32 used[IOT_MAX_CELLS]; /* positions in `sums` */
 	size_t n_used;
 };
 

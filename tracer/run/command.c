@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-only
 /* command.c - starts the traced command behind a gate, so that its first system call is recorded.
  *
- * The child is forked before privileges are dropped and keeps those of the user. It waits for a byte in a pipe;
- * a second pipe, closed by a successful exec, carries the error of a failed one.
+ * The child is forked before privileges are dropped and keeps those of the user. It waits for a
+ * byte in a pipe. A second pipe, which a successful exec closes, carries the error of a failed one.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,10 +19,11 @@
 #include "command.h"
 #include "rights.h"
 
-static int report_pipe = -1; /* reading end of the second pipe, between start and go */
+/* reading end of the second pipe, from command_start() to command_go() */
+static int report_pipe = -1;
 
-/* Each program and each map is a descriptor, in every object and every copy of one: 1630 were counted under Linux 7.2 with ext4, XFS and
- * btrfs, 316 under 6.18. */
+/* Descriptors: each program and each map needs one, in every object and every copy of one. 1630
+ * were counted under Linux 7.2 with ext4, XFS and btrfs, 316 under 6.18. */
 #define FILES 8192
 
 static mode_t given_umask;
@@ -38,13 +39,13 @@ void command_given(void)
 		return;
 	files.rlim_cur = FILES;
 	files.rlim_max = given_files.rlim_max < FILES ? FILES : given_files.rlim_max;
-	if (setrlimit(RLIMIT_NOFILE, &files)) { /* not allowed to have more: what it may */
+	if (setrlimit(RLIMIT_NOFILE, &files)) { /* raises it as far as allowed */
 		files.rlim_cur = files.rlim_max = given_files.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &files);
 	}
 }
 
-/* 0 when the file can be run, else an errno. */
+/* Returns 0 when the file can be executed, else an errno. */
 static int runnable(const char *path)
 {
 	struct stat s;
@@ -92,8 +93,9 @@ int command_check(const char *name)
 	return err ? not_run(err, name) : 0;
 }
 
-/* Until it is let go it makes only calls that are not recorded, such as poll(2) and prctl(2), and it already has the
- * command's name: reading the program file is part of starting the command. */
+/* The child makes only calls that are not recorded until it is released, such as poll(2) and
+ * prctl(2). It has the command's name already: reading the program file is part of starting the
+ * command. */
 static void __attribute__((noreturn)) child(char **argv, int gate, int report, const sigset_t *mask, bool to_stderr)
 {
 	struct pollfd wait = { .fd = gate, .events = POLLIN };
@@ -101,7 +103,8 @@ static void __attribute__((noreturn)) child(char **argv, int gate, int report, c
 	int err;
 
 	prctl(PR_SET_NAME, slash ? slash + 1 : argv[0]);
-	prctl(PR_SET_PDEATHSIG, SIGKILL); /* both ends of the pipe are here: it would never hang up */
+	/* both ends of the pipe are open here: it would never hang up */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (to_stderr)
 		dup2(STDERR_FILENO, STDOUT_FILENO);
 	while (poll(&wait, 1, -1) < 1)
@@ -147,7 +150,8 @@ int command_go(struct command *c, const char *name)
 	close(c->gate);
 	c->gate = -1;
 	if (n == 1)
-		n = read(report_pipe, &err, sizeof(err)); /* ends when exec closes the other end */
+		/* returns when exec closes the other end */
+		n = read(report_pipe, &err, sizeof(err));
 	close(report_pipe);
 	if (n != sizeof(err))
 		return 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* doctor.c - iot-trace --doctor: one line for each thing that a run needs from this machine, and below it the cure where it lacks.
+/* doctor.c - iot-trace --doctor: one line for each requirement of a run, and below it the cure
+ * where this machine does not meet it.
  *
  * To add one: a function, and a row in `checks`.
  */
@@ -23,21 +24,23 @@
 #include "program.h"
 #include "rights.h"
 
-#define FIRST_PID_NS 0xEFFFFFFCu  /* inode number of the initial PID namespace (PROC_PID_INIT_INO) */
-#define MEMORY_OTHER (64ull << 20) /* of the tracer's own, with room */
-#define DESCRIPTORS 2048          /* that programs and tables of all file systems take */
+#define FIRST_PID_NS 0xEFFFFFFCu /* inode number of the initial PID namespace (PROC_PID_INIT_INO) */
+#define MEMORY_OTHER (64ull << 20) /* memory of the tracer itself, with a margin */
+#define DESCRIPTORS 2048          /* descriptors for programs and tables of all file systems */
 
-/* GAP: a full run does not work. LESS: it does, and this is missing. UNSEEN: it cannot be told from here. */
+/* GAP: a full run does not work. LESS: it works, and this is missing. UNSEEN: this process cannot
+ * find out. */
 enum mark { FINE, LESS, UNSEEN, GAP };
 
 struct finding {
 	enum mark mark;
-	char text[320], cure[320], command[PATH_MAX + 320]; /* command: of the cure, in a line of its own, to be copied */
-	bool together;                  /* it is said once for all that it is true of */
+	/* command: part of the cure, on a line of its own, to be copied */
+	char text[320], cure[320], command[PATH_MAX + 320];
+	bool together; /* findings of several checks with this text are printed once */
 };
 
 struct patient {
-	struct probes *probes;          /* NULL: they could not be looked at */
+	struct probes *probes;          /* NULL: they could not be opened */
 	bool tried;                     /* they were loaded */
 	struct utsname kernel;
 };
@@ -63,7 +66,7 @@ __attribute__((format(printf, 2, 3))) static void cure(struct finding *f, const 
 	va_end(args);
 }
 
-/* A number in a file of /proc/sys/kernel; -1: it is not there. */
+/* Value of a file in /proc/sys/kernel; -1: there is no such file. */
 static int setting(const char *name)
 {
 	char path[128], line[32];
@@ -151,7 +154,7 @@ static void look_symbols(const struct patient *p, const char *what, struct findi
 
 /* --- rights --- */
 
-/* The path of this program, for commands that are to be typed. */
+/* Path of this program, for commands to type. */
 static const char *own_path(void)
 {
 	static char path[PATH_MAX];
@@ -187,7 +190,7 @@ static void look_rights(const struct patient *p, const char *what, struct findin
 	snprintf(f->command, sizeof(f->command), "setcap %s %s", line, own_path());
 }
 
-/* One line for each that is missing: what that means. */
+/* One line for each missing capability: its consequence. */
 static void look_right(const struct patient *p, const char *what, struct finding *f)
 {
 	const struct right *r;
@@ -213,7 +216,7 @@ static void look_bpf(const struct patient *p, const char *what, struct finding *
 	}
 }
 
-/* --- where it runs --- */
+/* --- surroundings --- */
 
 static void look_place(const struct patient *p, const char *what, struct finding *f)
 {
@@ -256,7 +259,7 @@ static void look_cgroup(const struct patient *p, const char *what, struct findin
 	cure(f, "mount -t cgroup2 none /sys/fs/cgroup/unified; containers are known by version 1, too");
 }
 
-/* Of "NAME:  NUMBER kB"; 0 not known. */
+/* Number of a line "NAME: NUMBER kB"; 0: not known. */
 static u64 available(void)
 {
 	auto_fclose FILE *f = fopen("/proc/meminfo", "re");
@@ -303,7 +306,7 @@ static void look_programs(const struct patient *p, const char *what, struct find
 	else
 		say(f, UNSEEN, "tracepoints are there; whether the kernel takes the programs is seen when they can be loaded");
 	f->together = !p->tried && g.chosen;
-	if (g.denied) { /* never where nothing was tried */
+	if (g.denied) { /* only where programs were loaded */
 		say(f, GAP, "the kernel refuses %s: %s", g.denied->name, g.denied->reason);
 		cure(f, "%s; --partial records the rest", probes_cure(g.denied));
 	} else if (g.waits) {
@@ -368,7 +371,7 @@ static const struct {
 #define WIDTH 79
 #define INDENT 20
 
-/* Words, from column INDENT on, in lines of at most WIDTH columns. */
+/* Prints words from column INDENT on, in lines of at most WIDTH columns. */
 static void print_words(const char *text)
 {
 	size_t at = INDENT;
@@ -400,7 +403,7 @@ static void print_finding(const char *name, const struct finding *f)
 		printf("%*s%s\n", INDENT / 4, "", f->command);
 }
 
-/* Findings that are the same of several: their names in one line. */
+/* Findings of several checks that are the same: their names on one line. */
 struct group {
 	char names[192];
 	struct finding f;

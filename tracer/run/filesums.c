@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* filesums.c - sums by file of one second: those since the start, minus what they were a second ago.
+/* filesums.c - sums by file of one second: those since the start minus those of a second ago.
  *
- * The kernel side has a slot for each file, owner and name of a thread. What was quiet for some seconds leaves it, so that its table holds what
- * is in use; here is one entry a slot, and nothing that grows with the files of a run but a bit each. A slot that is given back keeps
- * its sums: the next user begins where the last one ended.
+ * The kernel side has a slot for each file, owner and thread name. A slot that was quiet for some
+ * seconds is given back, so that the table holds what is in use. This file has one entry per slot,
+ * and nothing that grows with the files of a run but two bits for each. A slot that is given back
+ * keeps its sums: the next user begins where the last one ended.
  *
- * What a thread does with a file is its component (detect.h). What is written back has no thread: it is what the file was written as, where
- * that is one thing, else `shared`; fileio.c splits that by ranges where events tell.
+ * The component of an operation is that of its thread (detect.h). Writeback has no thread: its
+ * component is the one that the file was written as, where that is unique, else `shared`; fileio.c
+ * divides that by ranges where there are events.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -19,11 +21,13 @@
 #include "open_files.h"
 #include "tracer.h"
 
-#define QUIET 3                /* seconds without a change after which a slot is taken out of the index, ... */
-#define QUIET_FULL 1           /* ... where more than half of them are used */
-#define HIDDEN 2               /* more seconds until it is given back: nobody adds to it any more */
-#define TOLD_AFTER_NS (5 * NSEC) /* a process whose threads tell nothing until then is taken for one of whom none does */
-#define WROTE 65536            /* files and owners of whom is known what they were written as; a power of two */
+#define QUIET 3 /* seconds without a change after which a slot is removed from the index, ... */
+#define QUIET_FULL 1           /* ... where more than half of them are in use */
+#define HIDDEN 2 /* seconds more until it is given back: no program adds to it any more */
+/* a process whose thread names tell nothing for so long counts as one where they never do */
+#define TOLD_AFTER_NS (5 * NSEC)
+/* pairs of file and owner whose written component is remembered; a power of two */
+#define WROTE 65536
 
 enum { SLOT_NONE, SLOT_LIVE, SLOT_HIDDEN };
 
@@ -33,23 +37,24 @@ struct slot {
 	struct iot_filesum last;
 };
 
-/* A slot that changed, and by how much. */
+/* A slot that changed, and its additions. */
 struct change {
 	u32 slot;
 	struct iot_filesum_key key;
 	struct iot_filesum by;
 };
 
-/* What a file was written as by an owner, buffered. The last of each place: what is not here is not known. */
+/* Component that an owner wrote to a file through the page cache. The last pair of each position is
+ * kept; for others it is not known. */
 struct wrote {
 	u32 file, owner;
 	u8 component;              /* + 1; 0: unused */
 };
 
-/* What is known of an owner. */
+/* Knowledge about an owner. */
 struct owner {
-	u64 since_ns;              /* its first sum; 0 none */
-	bool nameless;             /* the kernel side was told that its threads tell nothing */
+	u64 since_ns;              /* time of its first sum; 0: none */
+	bool nameless;             /* the kernel side keeps its sums without thread names */
 };
 
 struct filesums {
@@ -59,7 +64,7 @@ struct filesums {
 	size_t n_changes;
 	struct wrote *wrote;
 	struct owner *owners;
-	u8 *files;                 /* two bits a file: it has sums, it has a name */
+	u8 *files;                 /* two bits for each file: it has sums, it has a name */
 	size_t files_room;
 	bool measured, began;
 	filesums_give *give;
@@ -176,7 +181,7 @@ static void note_write(struct filesums *f, u32 file, u32 owner, u8 component)
 	*w = (struct wrote){ file, owner, component + 1 };
 }
 
-/* What is written back of a file: what it was written as. */
+/* Component of writeback: the one that the file was written as. */
 static u8 written_as(struct filesums *f, u32 file, u32 owner)
 {
 	const struct wrote *w = wrote_at(f, file, owner);
@@ -200,7 +205,7 @@ static void give_sum(struct filesums *f, const struct change *c, u8 component, c
 		f->err = f->give(f->arg, &r);
 }
 
-/* Reads and writes of a thread may be different things, and its syncs are neither. */
+/* A thread's reads and writes may have different components; its syncs have none. */
 static void give_thread(struct filesums *f, const struct change *c)
 {
 	const struct iot_filesum read = { .read_ops = c->by.read_ops, .read_bytes = c->by.read_bytes,
@@ -233,7 +238,8 @@ static void give_written(struct filesums *f, const struct change *c)
 	give_sum(f, c, written_as(f, c->key.file, c->key.owner), &back);
 }
 
-/* Buffered calls first: they say what is written back, and what the direct I/O of a process may be. */
+/* Buffered calls come first: they decide the component of writeback, and of the process's direct
+ * I/O. */
 static void give_changes(struct filesums *f)
 {
 	for (size_t i = 0; i < f->n_changes; i++)
@@ -250,7 +256,7 @@ static void give_changes(struct filesums *f)
 
 /* --- owners --- */
 
-/* True when what threads remember of their slots is void by this. */
+/* Returns true when the threads' cached slots become void by this. */
 static bool look_at_owner(struct filesums *f, struct probes *p, u32 id, u64 now)
 {
 	struct owner *o = id < IOT_MAX_GROUPED ? &f->owners[id] : NULL;
@@ -276,7 +282,7 @@ void filesums_changed(struct filesums *f, struct probes *p, u32 proc)
 
 /* --- slots --- */
 
-/* Is the slot in use? A new user is taken notice of. */
+/* True when the slot is in use. Notices a new user. */
 static bool adopt(struct slot *s, const struct iot_filesum_slot *theirs)
 {
 	u32 gen = __atomic_load_n(&theirs->gen, __ATOMIC_ACQUIRE);
@@ -303,7 +309,7 @@ static bool subtract(struct iot_filesum *by, const struct iot_filesum *now, stru
 	return changed;
 }
 
-/* A slot in which nothing happened. True when it was taken out of the index. */
+/* Handles a slot without changes. Returns true when it was removed from the index. */
 static bool age(struct slot *s, struct probes *p, u32 n)
 {
 	if (!n || ++s->quiet < (s->state != SLOT_LIVE ? HIDDEN : probes_sums_are_many(p) ? QUIET_FULL : QUIET))
@@ -319,7 +325,7 @@ static bool age(struct slot *s, struct probes *p, u32 n)
 	return false;
 }
 
-/* True when the slot was taken out of the index. */
+/* Returns true when the slot was removed from the index. */
 static bool take_slot(struct filesums *f, struct probes *p, const struct iot_filesum_slot *theirs, u32 n)
 {
 	struct change *c = &f->changes[f->n_changes];
@@ -370,7 +376,8 @@ int filesums_tell(struct filesums *f, filesums_give *give, void *arg)
 	f->give = give;
 	f->arg = arg;
 	if (f->measured && !f->began && !f->err)
-		f->err = give(arg, &(struct rec_file_io){ 0 }); /* measured, whatever moves */
+		/* a record even without sums says that the layer is measured */
+		f->err = give(arg, &(struct rec_file_io){ 0 });
 	f->began = true;
 	give_changes(f);
 	f->n_changes = 0;

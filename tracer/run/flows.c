@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* flows.c - addresses, protocols and roles of flows in words; and flows that are over, which nobody announces: they are those that
- * move nothing. */
+/* flows.c - addresses, protocols and roles of flows as text, and finished flows. Nothing reports
+ * the end of a flow: one that moves nothing is taken for finished.
+ */
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <errno.h>
@@ -11,19 +12,19 @@
 #include "hash.h"
 #include "tracer.h"
 
-#define LOOK_NS NSEC            /* from one look to the next */
+#define LOOK_NS NSEC            /* between two looks */
 
-/* What a flow had done when it was looked at; another one may have taken its place. */
+/* Sums of a flow at the last look; another flow may have taken its position. */
 struct look {
 	u32 check, ops;
 };
 
 struct flows {
 	struct look looks[2 * IOT_MAX_FLOWS];
-	struct iot_flow_key over[IOT_MAX_FLOWS]; /* to be taken out */
+	struct iot_flow_key over[IOT_MAX_FLOWS]; /* flows to take out */
 	size_t n_over;
 	u64 looked_ns;
-	bool (*is_over)(void *arg, u32 owner);  /* during flows_collect() */
+	bool (*is_over)(void *arg, u32 owner);  /* set during flows_collect() */
 	void *arg;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* journal_credit.c - the names of the calls that put something into journals.
+/* journal_credit.c - names of the calls to which journal blocks are credited.
  *
- * To add a call: a row. Calls without one are given by their number.
+ * To add a call: a row. Calls without a row are named by their number.
  */
 #include <stdio.h>
 #include <sys/syscall.h>
@@ -23,7 +23,7 @@ static const char *const names[] = {
 #ifdef SYS_fchmodat2
 	CALL(fchmodat2),
 #endif
-#ifdef SYS_open /* the older calls that new architectures do not have */
+#ifdef SYS_open /* older calls that new architectures lack */
 	CALL(open), CALL(creat), CALL(rename), CALL(unlink), CALL(rmdir), CALL(link), CALL(symlink), CALL(mkdir), CALL(mknod),
 	CALL(chmod), CALL(chown), CALL(lchown), CALL(utime), CALL(utimes), CALL(futimesat), CALL(getdents),
 #endif

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* ready.c - tells who waits that recording has begun.
+/* ready.c - announces that recording has begun.
  *
- * A descriptor, a FIFO or a device gets one line and is closed. A file appears: it is made when recording has begun, never opened for
- * writing before, so that it is enough to look whether it is there. One that an earlier run left is removed first, or who waits would
- * find it; it is known by what it begins with.
+ * A descriptor, a FIFO or a device gets one line and is closed. A regular file is created when
+ * recording has begun, and not opened before, so that its existence says it. A file left by an
+ * earlier run is removed first, or it would be mistaken for this run's; it is recognised by its
+ * first bytes.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +25,7 @@ static int fail_place(const struct ready *r, int err)
 	return fail_as(place_errno(err), 0, "cannot use --ready %s: %s", r->name, place_error(err, true));
 }
 
-/* Is it a file that a run before this one made? */
+/* True for a file that an earlier run made. */
 static bool is_earlier(int fd)
 {
 	char text[sizeof(WORD) - 1];
@@ -32,7 +33,7 @@ static bool is_earlier(int fd)
 	return pread(fd, text, sizeof(text), 0) == sizeof(text) && !memcmp(text, WORD, sizeof(text));
 }
 
-/* What is there under the name of the file. A regular one gives its place to ours, anything else is written to. */
+/* Handles an existing file of that name: a regular one is removed, anything else is written to. */
 static int use_old(struct ready *r)
 {
 	auto_close int old = -1;
@@ -75,12 +76,14 @@ int ready_open(struct ready *r, const struct options *o)
 		return 0;
 	if (r->fd < 0)
 		return find_file(r);
-	if (r->fd > STDERR_FILENO && fcntl(r->fd, F_SETFD, FD_CLOEXEC)) /* the command has no use for it */
+	/* the command does not need it */
+	if (r->fd > STDERR_FILENO && fcntl(r->fd, F_SETFD, FD_CLOEXEC))
 		return fail(errno, "cannot use descriptor %s (--ready)", r->name);
 	return 0;
 }
 
-/* The protocol of sd_notify(3): one datagram of lines, from the process that the manager started. */
+/* Speaks the protocol of sd_notify(3): one datagram of lines, from the process that the service
+ * manager started. */
 static void tell_manager(double seconds)
 {
 	auto_close int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -131,7 +134,7 @@ int ready_tell(struct ready *r, double seconds)
 	if (r->service)
 		tell_manager(seconds);
 	if (r->fd > STDERR_FILENO) {
-		close(r->fd); /* who reads it sees its end */
+		close(r->fd); /* the reader sees the end */
 		r->fd = -1;
 	}
 	return 0;

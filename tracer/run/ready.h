@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* ready.h - tells who waits that recording has begun: a descriptor, a file that appears (--ready), the manager of services. */
+/* ready.h - announces that recording has begun: to a descriptor, by a file (--ready), to the
+ * service manager.
+ */
 #ifndef IOT_READY_H
 #define IOT_READY_H
 
@@ -7,21 +9,24 @@
 #include "place.h"
 
 struct ready {
-	const char *name;       /* as it was given, for messages; NULL: nobody asked */
-	int fd;                 /* -1: the file is made when recording has begun */
-	struct place at;        /* of that file; dir -1: there is none to be made */
+	const char *name;       /* as given, for messages; NULL: nobody asked */
+	int fd;                 /* -1: the file is created when recording has begun */
+	struct place at;        /* place of that file; dir -1: there is none */
 	bool made;
-	bool service;           /* the manager of services may be told: with a command it is the command that is ready or not */
+	/* the service manager is told; with a command, the command itself reports its readiness */
+	bool service;
 };
 
-/* Refuses what cannot be told later, and removes the file that an earlier run made. Waits for the other end of a FIFO. Returns 0 or a
- * negative errno after a message. ready_close() takes it in any case. */
+/* Refuses what could not be announced later, and removes the file of an earlier run. Waits for the
+ * other end of a FIFO. Returns 0 or a negative errno after a message. Call ready_close() in either
+ * case. */
 int ready_open(struct ready *, const struct options *);
 
-/* Tells everybody, once. Who does not wait any more is no error. Returns 0 or a negative errno after a message. */
+/* Announces it once. A reader that no longer waits is no error. Returns 0 or a negative errno after
+ * a message. */
 int ready_tell(struct ready *, double seconds);
 
-/* The run could not begin after all: the file is removed. */
+/* Removes the file, when the run could not begin after all. */
 void ready_undo(struct ready *);
 
 void ready_close(struct ready *);

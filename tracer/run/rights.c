@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* rights.c - the capabilities that the tracer uses, one by one, and those of who runs it.
+/* rights.c - the capabilities that the tracer uses, and those of its user.
  *
- * To add one: a row in `rights`, which --doctor prints too, and one in the manual (section SECURITY).
+ * To add one: a row in `rights`, which --doctor prints too, and one in the manual (section
+ * SECURITY).
  */
 #include <ctype.h>
 #include <errno.h>
@@ -18,7 +19,7 @@
 #include "rights.h"
 #include "tracer.h"
 
-/* Before 5.11 the memory of BPF tables was that which RLIMIT_MEMLOCK limits. */
+/* Before 5.11 the memory of BPF maps counted against RLIMIT_MEMLOCK. */
 static bool has_old_limit(void)
 {
 	unsigned int major, minor;
@@ -41,7 +42,7 @@ static const struct right rights[] = {
 	{ CAP_SYS_RESOURCE, "CAP_SYS_RESOURCE", false, has_old_limit, "memory of tables is limited by RLIMIT_MEMLOCK (ulimit -l) before Linux 5.11" },
 };
 
-static bool borrowed;            /* the capabilities are those of the file, not of who runs it */
+static bool borrowed;            /* the capabilities come from the file, not from the user */
 
 const struct right *right_row(size_t n)
 {
@@ -65,7 +66,7 @@ static void set_caps(struct __user_cap_data_struct data[2])
 	}
 }
 
-/* The first namespace has all of the users that there are, with their own numbers. */
+/* The first namespace maps every user id to itself. */
 bool rights_foreign(void)
 {
 	unsigned long long inside, outside, n;
@@ -81,7 +82,8 @@ bool right_held(const struct right *r)
 	return !get_caps(data) && data[r->cap / 32].permitted & 1u << r->cap % 32 && !rights_foreign();
 }
 
-/* CAP_DAC_OVERRIDE is of no use to a caller who writes what is his: a file that was given it does not have it either. */
+/* CAP_DAC_OVERRIDE is not wanted for files that the caller may write anyway: a program file that
+ * was given capabilities does not have it either. */
 void rights_lower(void)
 {
 	struct __user_cap_data_struct data[2] = {};
@@ -115,7 +117,7 @@ void rights_shed(void)
 	set_caps(none);
 }
 
-/* Adds a name to a list in words. */
+/* Appends a name to a list in words. */
 static void list(char *buf, size_t size, const char *name, const char *between)
 {
 	size_t n = strlen(buf);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* run.c - the run loop: attach everything, open one gate, record, settle, close the gate, read what was summed.
+/* run.c - a run from its beginning to its end: attach everything, open one gate, record, settle,
+ * close the gate, read the sums.
  *
  * One thread does all of it but the syncing (run_loop.c).
  */
@@ -21,9 +22,11 @@
 #include "run_parts.h"
 #include "stop.h"
 
-#define CALM_BEFORE_NS (NSEC / 20)    /* nobody's device requests for so long before the gate closes */
+/* idle time of the disks that is waited for before the gate closes */
+#define CALM_BEFORE_NS (NSEC / 20)
 #define COMMAND_GRACE_NS NSEC         /* Ctrl-C reaches the command too: time for it to end */
-#define PRIORITY -15                  /* what it gives back is what those wait for whom it traces, however many they are */
+/* the ring must be emptied in time whatever the traced processes do, however many they are */
+#define PRIORITY -15
 
 static bool recording_over(struct run *r)
 {
@@ -91,7 +94,8 @@ static void on_put(void *arg, const struct iot_put_key *k, const struct iot_put 
 	if (k->blocks)
 		rec_set(&rec, put, blocks, p->blocks);
 	run_learn_device(r, k->dev);
-	if (rec.owner >= PROC_FIRST && !detect_is_kthread(r->detect, rec.owner)) /* a flusher puts in for files of anybody */
+	/* a flusher gets credits for files of any process */
+	if (rec.owner >= PROC_FIRST && !detect_is_kthread(r->detect, rec.owner))
 		run_use(r, k->file);
 	take_error(r, r->sink->record(r->sink, REC_put, &rec));
 }
@@ -112,8 +116,8 @@ static void want_device(void *arg, u32 dev)
 	probes_want_device(r->probes, dev);
 }
 
-/* The counters of the kernel cannot be read in the moment in which the gate opens or closes, and a server that is never idle
- * completes requests in between: they are counted apart (kernel_counters.c). */
+/* The kernel's counters cannot be read at the instant at which the gate opens or closes, and a busy
+ * server completes requests in between: these are counted separately (kernel_counters.c). */
 static int open_gate(struct run *r)
 {
 	probes_ready(r->probes);
@@ -157,7 +161,8 @@ static void note_use(const struct run *r)
 	note("tables in use: cells %u, flows %u, procs %u, files %u", u.cells, u.flows, u.procs, u.files);
 }
 
-/* A file system that was mounted during the run, without its programs: what it did has no owner. */
+/* Reports a file system that was mounted during the run and whose programs were refused: its I/O
+ * has no owner. */
 static void learn_late(struct run *r)
 {
 	bool ended;
@@ -173,7 +178,7 @@ static void learn_late(struct run *r)
 		fail(0, "the process that attaches programs when a file system is mounted (iot-trace-watch) ended before the run");
 }
 
-/* Everything that is known only at the end. */
+/* Gives everything that is known only at the end. */
 static void give_end(struct run *r)
 {
 	struct run_end end = { r->stop_ns - r->start_ns, 0, r->command.status, r->horizon, r->settle_ns };
@@ -209,15 +214,16 @@ static void describe(struct run *r, u64 attach_ns)
 		devices_list(run_learn_device, r);
 }
 
-/* Who waits before the screen is to know that it took long, and that what was done meanwhile is missing, also with -q. */
+/* A long attach is reported even with -q: whoever waits must know that operations before this
+ * moment are missing. */
 static void say_when(const struct run *r, u64 attach_ns)
 {
 	(attach_ns < NSEC ? note : note_anyway)("recording, attached in %.2f s%s", attach_ns / 1e9,
 		r->opts->duration_ns || r->opts->command ? "" : "; Ctrl-C ends it");
 }
 
-/* From attached to recording. The command is forked when the gate is open, so that it counts as born inside the run, and
- * before privileges are dropped, so that it has those of the user. */
+/* Goes from attached to recording. The command is forked after the gate opened, so that it counts
+ * as born inside the run, and before privileges are dropped, so that it keeps those of the user. */
 static int begin(struct run *r, u64 begun_ns)
 {
 	u64 attach_ns = clock_now(CLOCK_MONOTONIC) - begun_ns;
@@ -231,7 +237,9 @@ static int begin(struct run *r, u64 begun_ns)
 	describe(r, attach_ns);
 	if (probes_watch(r->probes) || run_start_command(r))
 		return STATUS_FAILED;
-	setpriority(PRIO_PROCESS, 0, PRIORITY); /* not the command's, which was forked before; where it is refused, nothing is lost but time */
+	/* not the command's priority, which was forked before. Where it is refused, only speed is
+	 * lost */
+	setpriority(PRIO_PROCESS, 0, PRIORITY);
 	if (probes_lacks(r->probes))
 		note("tier reduced: %s: calls and devices are measured, without owners; --probes lists all", probes_lacks(r->probes));
 	else if (refused && !refused->denied)

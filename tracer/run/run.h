@@ -5,13 +5,14 @@
 
 #include "options.h"
 
-/* Records as the options say. begun_ns: when the program began (CLOCK_MONOTONIC). Returns the exit status. */
+/* Records as the options say. begun_ns: start time of the program (CLOCK_MONOTONIC). Returns the
+ * exit status. */
 int run_trace(const struct options *, u64 begun_ns);
 
-/* Lists the storage systems that run now, and why each was recognised. Returns the exit status. */
+/* Lists the storage systems that run now, with the evidence for each. Returns the exit status. */
 int run_systems(const struct options *);
 
-/* Tries every probe and prints what came of it. Returns the exit status. */
+/* Tries every probe and prints the results. Returns the exit status. */
 int run_probes(const struct options *, u64 begun_ns);
 
 #endif

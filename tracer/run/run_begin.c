@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* run_begin.c - what is asked for before anything is recorded: rules, outputs, the kernel side, whom to follow; and the two questions
- * for which nothing is recorded at all.
+/* run_begin.c - prepares a run: rules, outputs, the kernel side, the processes to follow. Also
+ * --systems and --probes, which record nothing.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -52,8 +52,8 @@ static void add_child(void *arg, u32 pid, u32 ppid)
 	f->more = true;
 }
 
-/* Wants the processes of --pid and their present descendants. Children of a process that is wanted already are added by
- * the kernel side, so that looking until nothing new turns up misses nobody. */
+/* Wants the processes of --pid and their present descendants. The kernel side adds children of a
+ * wanted process, so that repeating the look until it finds nothing new misses none. */
 int run_want_families(struct run *r)
 {
 	auto_free struct family *f = calloc(1, sizeof(*f));
@@ -93,7 +93,8 @@ static int open_processes(void)
 	struct stat own, next;
 	const char *why;
 
-	/* after unshare(CLONE_NEWPID) without a fork the kernel makes no threads (copy_process) */
+	/* after unshare(CLONE_NEWPID) without a fork the kernel creates no threads
+	 * (copy_process()) */
 	if (!stat("/proc/self/ns/pid", &own) && (stat("/proc/self/ns/pid_for_children", &next) || own.st_ino != next.st_ino))
 		return fail(0, "the command would begin a PID namespace that this process is not in: start iot-trace inside it (unshare --fork)");
 	return procfs_open(&why) ? fail(0, "%s", why) : 0;
@@ -121,7 +122,8 @@ static int fail_ended(int status)
 	return stop_asked() ? STATUS_SIGNAL + stop_asked() : status;
 }
 
-/* Rules, outputs and --ready may be FIFOs, which wait for their other end: not longer than the run is to last. */
+/* Rules, outputs and --ready may be FIFOs, whose open waits for the other end, but not longer than
+ * the run is to last. */
 static int open_named(struct run *r)
 {
 	int status;
@@ -134,7 +136,8 @@ static int open_named(struct run *r)
 	return stop_uninterrupted() && (status || stop_asked()) ? fail_ended(status) : status;
 }
 
-/* Says who answers what, then has helpers made: before the kernel side is there, which they are not to keep. */
+/* Registers the answers of helpers, then starts the keeper: before the kernel side is opened, which
+ * helpers must not hold. */
 static int prepare_helpers(struct run *r)
 {
 	struct helpers_opts o = { .may = { .checkpoint = r->opts->settle == SETTLE_CHECKPOINT, .store = r->outputs.has_store },
@@ -159,7 +162,8 @@ static int prepare_processes(struct run *r)
 			.told = r->opts->told, .events = !r->opts->no_events, .row = run_row, .arg = r });
 }
 
-/* The kernel looks at every path of every program: that takes most of the time until the run can begin. */
+/* The verifier follows every path of every program: this takes most of the time until a run
+ * begins. */
 static int open_probes(struct run *r)
 {
 	struct probe_opts p;
@@ -175,7 +179,8 @@ static int open_probes(struct run *r)
 
 #define DENIED_SHOWN 3
 
-/* Says what the kernel refused. That is the end, unless --partial was given: a screen of n/a is no answer to who did not ask for one. */
+/* Reports refused programs. Without --partial they end the run: a screen of n/a answers no
+ * question. */
 static int check_denied(const struct run *r)
 {
 	static const char sentence[] = "%sLinux %s refuses program %s of layer %s (made by %s): %s";
@@ -199,7 +204,8 @@ static int check_denied(const struct run *r)
 				       probes_cure(probes_denied(r->probes, 0))) : 0;
 }
 
-/* Without calls, or without what is changed in file systems beside bytes, only the requests of disks say what was used. */
+/* True where only the requests of disks tell what was used: without calls, or without the changes
+ * that file systems make besides bytes. */
 static bool by_disk(const struct run *r)
 {
 	const u32 both = 1u << LAYER_SYSCALL | 1u << LAYER_FS;
@@ -207,7 +213,8 @@ static bool by_disk(const struct run *r)
 	return probes_lacks(r->probes) || (r->opts->layers && (r->opts->layers & both) != both);
 }
 
-/* Everything that can be refused is refused here, before anything is recorded or overwritten. Returns an exit status. */
+/* Refuses here what can be refused, before anything is recorded or overwritten. Returns an exit
+ * status. */
 int run_prepare(struct run *r)
 {
 	const struct options *o = r->opts;

@@ -1,30 +1,37 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* run_early.c - which events are given. With --system the kernel side tells of everybody, and a process may be recognised in its middle, by a file
- * that it opens then. Until that it is a stranger, whose events wait here: it counts from its first call on, in the events as in the sums. */
+/* run_early.c - chooses the events to give, with --system. The kernel side sends those of all
+ * processes. A process may be recognised in the middle of its life, by a file that it opens; until
+ * then its events wait here, so that it counts from its first call on, in the events as in the
+ * sums.
+ */
 #include <stdlib.h>
 #include "run_parts.h"
 
-#define EARLY_MAX (1u << 16) /* events that wait: 6 MiB. What is pushed out of one who is recognised later is a loss */
+/* events that wait: 6 MiB. An event that is pushed out, and whose process is recognised later, is a
+ * loss */
+#define EARLY_MAX (1u << 16)
 
 static bool is_cut(const struct iot_event *e)
 {
 	return e->kind == KIND_FS_TRUNCATE || e->kind == KIND_FS_PUNCH || e->kind == KIND_FS_EVICT;
 }
 
-/* Whoever is wanted may have dirtied it. */
+/* The event has no known owner: a wanted process may have dirtied the data. */
 static bool is_nobodys(const struct iot_event *e)
 {
 	return !e->owner && (e->kind == KIND_FS_WRITE || e->kind == KIND_FS_PACKED) && (e->cause == CAUSE_DATA || e->cause == CAUSE_DIRECT);
 }
 
-/* Written for who is not wanted: he has written over what was dirty. */
+/* Writeback for a process that is not wanted, which has overwritten dirty data. */
 static bool is_taken(const struct iot_event *e)
 {
 	return e->kind == KIND_FS_WRITE && e->cause == CAUSE_DATA && e->owner >= PROC_FIRST;
 }
 
-/* False for what is of no use to those who are wanted. Of others that is what takes away data that the system may have dirtied, as nobody's in
- * particular: of one who may still be recognised only when it can wait no longer (last). */
+/* Returns false for an event without use for the wanted processes. Of other processes, events that
+ * remove dirty data matter, since the wanted system may have dirtied it; they are given as
+ * PROC_OTHER's. Those of a process that may still be recognised are given only when they cannot
+ * wait any longer (last). */
 static bool choose(struct run *r, struct iot_event *e, bool last)
 {
 	if (e->owner && process_table_wants(r->processes, e->owner)) {
@@ -52,7 +59,7 @@ static struct iot_event *early_at(struct run *r, size_t i)
 	return &r->early[(r->first_early + i) % EARLY_MAX];
 }
 
-/* Takes the first out of the line. */
+/* Removes the first event from the queue. */
 static void push_out(struct run *r)
 {
 	struct iot_event e = *early_at(r, 0);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* run_events.c - events on their way to the outputs: in batches, and only of the layers that were asked for. */
+/* run_events.c - passes events to the outputs: in batches, and only those of the layers that were
+ * asked for.
+ */
 #include "run_parts.h"
 
 void run_flush(struct run *r)
@@ -11,7 +13,7 @@ void run_flush(struct run *r)
 	r->n_batch = 0;
 }
 
-/* Gives an event that waited. */
+/* - */
 void run_give(struct run *r, const struct iot_event *e)
 {
 	r->batch[r->n_batch++] = *e;
@@ -24,7 +26,8 @@ static const u8 kind_layers[] = {
 #include "kinds.def"
 };
 
-/* That io_uring was used is known also where its layer was not asked for: what calls moved is not all then. */
+/* The use of io_uring is recorded even where its layer was not asked for: calls did not move all
+ * bytes then. */
 bool run_keeps(const struct run *r, u32 kind)
 {
 	return !r->opts->layers || kind == KIND_URING_OTHER || kind >= KIND_MAX || r->opts->layers & 1u << kind_layers[kind];

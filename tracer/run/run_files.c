@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* run_files.c - which files are named in the outputs. With --system the kernel side tells of everybody's: those that the system never
- * used are no business of the run. */
+/* run_files.c - chooses the files that the outputs name. With --system the kernel side sends those
+ * of all processes; files that the system never used are left out.
+ */
 #include <stdlib.h>
 #include <string.h>
 #include "run_parts.h"
 
-#define HELD_MAX 65536 /* more are given at once: the system may use them later, and then their names must be there */
+/* more are given at once: the system may use them later, and then their names must be there */
+#define HELD_MAX 65536
 
-/* A file that nobody used who is asked for. */
+/* A file that no wanted process has used. */
 struct held {
-	struct rec_file rec; /* its path is ours */
+	struct rec_file rec; /* owns its path */
 };
 
 static void held_free(void *held)
@@ -17,7 +19,7 @@ static void held_free(void *held)
 	free((char *)((struct held *)held)->rec.path);
 }
 
-/* False: there is no room. */
+/* Returns false when there is no room. */
 static bool hold(struct run *r, const struct rec_file *rec)
 {
 	struct held *h = id_table_find(&r->held, rec->id);

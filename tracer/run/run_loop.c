@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-only
 /* run_loop.c - the loop of a run: empties the ring, closes the second, waits.
  *
- * Programs never wake the tracer, because a wake-up costs more than the event that it announces (iot-trace(8), OVERHEAD):
- * the loop wakes up every few milliseconds by itself.
+ * Programs never wake the tracer, because a wake-up costs more than the event that it announces
+ * (iot-trace(8), OVERHEAD): the loop wakes up every few milliseconds by itself.
  */
 #include "run_parts.h"
 #include "stop.h"
 
 #define POLL_NS (5 * NSEC / 1000)
-#define ROUND_NS (NSEC / 4)           /* aggregates are read so often when their table fills up */
+#define ROUND_NS (NSEC / 4)           /* interval of reading aggregates when their table fills up */
 
 void run_record_until(struct run *r, bool (*over)(struct run *))
 {

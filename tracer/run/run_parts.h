@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* run_parts.h - one run, as the files run*.c share it. */
+/* run_parts.h - the state of a run, shared by the files run*.c. */
 #ifndef IOT_RUN_PARTS_H
 #define IOT_RUN_PARTS_H
 
@@ -20,11 +20,11 @@
 #include "id_table.h"
 #include "kernel_counters.h"
 
-/* The end of a process of which not all threads may have said what they did. */
+/* End of a process some of whose threads may not have reported their last operations. */
 struct unsure_end {
 	struct iot_proc proc;
-	u64 since_ns;                 /* CLOCK_MONOTONIC: when it was looked at last */
-	bool gone;                    /* they have by now: what they said is in the ring, or was taken from it */
+	u64 since_ns;                 /* CLOCK_MONOTONIC, of the last look */
+	bool gone; /* they have by now: their records are in the ring, or were taken from it */
 };
 
 struct run {
@@ -42,37 +42,43 @@ struct run {
 	struct aggregates *aggregates;
 	struct filesums *filesums;
 	struct flows *flows;
-	struct id_table files, held;    /* with --system (run_files.c): numbers of those that its processes used, elements of no size; and others */
+	/* with --system (run_files.c): files that its processes used, elements without contents;
+	 * and other files */
+	struct id_table files, held;
 	size_t n_held;
-	struct iot_event *early;      /* with --system (run_early.c): of those who are not wanted, as far as is known; a ring */
+	/* with --system (run_early.c): events of processes that are not known to be wanted; a
+	 * ring */
+	struct iot_event *early;
 	size_t first_early, n_early;
-	struct rec_file_io *early_sums; /* and sums by file */
+	struct rec_file_io *early_sums; /* sums by file that wait likewise */
 	size_t n_early_sums, early_sums_room;
-	bool recognised;              /* somebody was since they were looked at */
+	bool recognised; /* a process was recognised since the waiting events were examined */
 	struct command command;
 	struct settle_job *job;
-	bool hidden;                  /* something that was used is not mounted where we see it */
-	u32 unserved[64];             /* FUSE mounts of which the daemon was not known when they were learned */
+	bool hidden; /* a used file system is not mounted in this mount namespace */
+	u32 unserved[64]; /* FUSE mounts whose daemon was not known when they were first seen */
 	size_t n_unserved;
-	sigset_t before;              /* the mask that the command gets */
+	sigset_t before;              /* the signal mask for the command */
 	u64 start_ns, stop_ns;        /* CLOCK_MONOTONIC */
-	u64 settle_ns;                /* when syncing began, since the start; 0: it did not */
-	u64 sec, next_ns;             /* the second that is being recorded, and when it ends, since the start */
-	u64 round_ns;                 /* when the aggregates were read last */
-	u64 names_lost;               /* records of processes, by then */
+	u64 settle_ns; /* start of the sync, since the start of the run; 0: there was none */
+	u64 sec, next_ns; /* the current second, and its end since the start of the run */
+	u64 round_ns;                 /* time of the last reading of aggregates */
+	u64 names_lost;               /* lost records of processes by then */
 	bool scanned;                 /* the table of processes was read in this round */
 	u64 calm_ops, calm_since, calm_begun;
-	u64 least_dirty, least_ns;    /* of the machine while everything is synced, and when it was so little first */
+	/* lowest number of dirty bytes of the machine while everything is synced, and its time */
+	u64 least_dirty, least_ns;
 	u64 events;
 	struct iot_event *batch;
 	size_t n_batch;
-	struct iot_proc *ends;        /* processes that ended; the first n_due are given after the next look into the ring */
+	/* ended processes; the first n_due are given after the next look into the ring */
+	struct iot_proc *ends;
 	size_t n_ends, n_due, ends_room;
-	struct unsure_end *unsure;    /* in the order in which they came */
+	struct unsure_end *unsure;    /* in order of arrival */
 	size_t n_unsure, unsure_room;
-	int err;                      /* the first error, of the run itself or because no output is left; ends the run */
+	int err; /* first error, of the run itself or because no output is left; ends the run */
 	const char *horizon;
-	bool short_of;                /* it is whole, and lacks programs that the kernel refused during the run */
+	bool short_of; /* complete, but without programs that the kernel refused during the run */
 	bool progress;
 };
 
@@ -89,7 +95,8 @@ static inline u64 since_start(const struct run *r)
 
 /* --- the beginning (run_begin.c) --- */
 
-/* Everything that can be refused is refused here, before anything is recorded or overwritten. Returns an exit status. */
+/* Refuses here what can be refused, before anything is recorded or overwritten. Returns an exit
+ * status. */
 int run_prepare(struct run *);
 /* Wants the processes of --pid and their present descendants. */
 int run_want_families(struct run *);
@@ -97,39 +104,39 @@ int run_start_command(struct run *);
 
 /* --- events that are given (run_events.c) --- */
 
-/* Gives an event to the outputs, with the batch that it fills. */
+/* Gives an event to the outputs, in a batch. */
 void run_give(struct run *, const struct iot_event *);
-/* Gives the batch that is not full. */
+/* Gives the incomplete batch. */
 void run_flush(struct run *);
-/* Was the layer of this kind of operation asked for? Programs of other layers run too, where owners need them; their sums are
- * not recorded. */
+/* Was the layer of this kind of operation asked for? Programs of other layers run too, where owners
+ * need them; their sums are not recorded. */
 bool run_keeps(const struct run *, u32 kind);
 
 /* --- records from the ring (run_ring.c) --- */
 
-/* Gives what is in the ring now; true when there is more. */
+/* Gives the present contents of the ring. Returns true when there is more. */
 bool run_drain(struct run *);
 /* Gives the first n ends of processes. */
 void run_give_ends(struct run *, size_t n);
-/* Gives all ends, also those that may be told again: where what they did is given. */
+/* Gives all ends, also those that may still be replaced. Call it where sums are complete. */
 void run_give_all_ends(struct run *);
-/* Processes of which more is known by now: a later record replaces an earlier one. */
+/* Gives processes of which more is known by now: a later record replaces an earlier one. */
 void run_give_changed(struct run *);
-/* A process of the kernel side's table, which the ring may not have carried. */
+/* Takes a process from the kernel side's table, which the ring may not have delivered. */
 void run_known(void *run, const struct iot_proc *);
 void run_learn_device(void *run, u32 dev);
-/* What was not known of devices when they were learned. */
+/* Completes the records of devices about which more is known by now. */
 void run_end_devices(struct run *);
-/* A row of a process, for process_table.h. */
+/* Gives the row of a process, for process_table.h. */
 void run_row(void *run, const struct iot_proc *, const struct rec_process *);
 
 /* --- which events are given, with --system (run_early.c) --- */
 
-/* Is the event given now? It may be changed; else it waits. */
+/* True when the event is given now; it may be changed. Otherwise it waits. */
 bool run_choose(struct run *, struct iot_event *);
-/* A process is wanted from now on: what waits is looked at again. */
+/* Notes that a process became wanted, so that waiting events are examined again. */
 void run_recognise(struct run *, u32 id);
-/* Gives what waits and is wanted by now; all: nothing waits any longer. */
+/* Gives waiting events that are wanted by now; all: none waits any longer. */
 void run_give_early(struct run *, bool all);
 /* Gives all events that wait, and the last batch: no process is recognised after that. */
 void run_give_all_events(struct run *);
@@ -138,11 +145,11 @@ void run_give_all_events(struct run *);
 
 void run_files_begin(struct run *);
 void run_files_free(struct run *);
-/* Gives what is known of a file, now or when somebody who is asked for uses it. */
+/* Gives the record of a file, now or when a wanted process uses it. */
 void run_file(struct run *, const struct rec_file *);
-/* What goes to the outputs names this file; 0: none. */
+/* Notes that a record names this file; 0: none. */
 void run_use(struct run *, u32 file);
-/* With --system only: something did. */
+/* True when one did; with --system only. */
 bool run_uses(const struct run *, u32 file);
 
 /* --- sums, once a second (run_round.c) --- */
@@ -150,15 +157,15 @@ bool run_uses(const struct run *, u32 file);
 /* Reads all aggregates into r->aggregates. */
 void run_read_aggregates(struct run *);
 void run_end_second(struct run *);
-/* Gives what was added to the aggregates since the last round, when their table fills up. */
+/* Gives the additions to the aggregates since the last round, when their table fills up. */
 void run_end_round(struct run *);
 void run_flow(void *run, const struct iot_flow_key *, const struct iot_flow *);
 
 /* --- the loop (run_loop.c), and what it waits for in the end (run_settle.c) --- */
 
-/* Keeps recording until `over` says so, an output fails, or a second signal asks to end at once. */
+/* Records until `over` returns true, an output fails, or a second signal asks to end at once. */
 void run_record_until(struct run *, bool (*over)(struct run *));
-/* Waits for what is dirty to be written, as the options say. */
+/* Waits until dirty data is written, as the options say. */
 void run_settle(struct run *);
 
 #endif

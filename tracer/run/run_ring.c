@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* run_ring.c - a run's events, processes and paths: from the ring to the outputs. */
+/* run_ring.c - passes a run's events, processes and paths from the ring to the outputs. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,8 +8,8 @@
 #include "procfs.h"
 #include "run_parts.h"
 
-#define ENDS_LOOK 64                  /* ends that are held back and may be told again */
-#define UNSURE_NS NSEC                /* so long an end of which others of its threads may have to say more is left alone */
+#define ENDS_LOOK 64 /* latest held-back ends that are searched for a replaced one */
+#define UNSURE_NS NSEC                /* interval of looking at an unsure end */
 
 static void on_event(void *arg, const struct iot_event *e)
 {
@@ -22,7 +22,7 @@ static void on_event(void *arg, const struct iot_event *e)
 	if (!run_keeps(r, own->kind))
 		return;
 	if (r->opts->system) {
-		struct iot_event chosen = *own; /* one that waited may be given first */
+		struct iot_event chosen = *own; /* a waiting event may be given first */
 
 		if (run_choose(r, &chosen))
 			run_give(r, &chosen);
@@ -49,8 +49,8 @@ void run_row(void *arg, const struct iot_proc *p, const struct rec_process *rec)
 		run_recognise(r, p->id);
 }
 
-/* Threads that end at once on several processors may all find themselves the last of their process, and each tells of the
- * end: the record that comes last has the bytes of all. */
+/* Threads that exit at the same time on several processors may all see themselves as the last one
+ * of their process, and each reports the end. The last record has the bytes of all. */
 static bool hold_end(struct run *r, const struct iot_proc *p)
 {
 	size_t i = r->n_ends, first = i > ENDS_LOOK ? i - ENDS_LOOK : 0;
@@ -67,14 +67,15 @@ static bool hold_end(struct run *r, const struct iot_proc *p)
 	return true;
 }
 
-/* An end that is told again replaces what it said before; when it is sure it is like any other. Until then its process is one that lives. */
+/* An end that is reported again replaces the earlier report; a sure one is treated like any other.
+ * Until then the process counts as alive. */
 static bool hold_unsure(struct run *r, const struct iot_proc *p)
 {
 	bool unsure = p->flags & PROC_UNSURE;
 	struct iot_proc living = *p;
 
 	if (unsure && process_table_is_over(r->processes, p->id, false))
-		return true; /* it was given, and is told again because a record was lost */
+		return true; /* it was given, and is reported again because a record was lost */
 	living.flags &= ~PROC_EXITED;
 	if (unsure)
 		process_table_see(r->processes, &living);
@@ -103,8 +104,8 @@ static void on_process(void *arg, const struct iot_proc *p)
 		process_table_see(r->processes, p);
 }
 
-/* May a thread of it still have to say what it did? One that cannot end may hang for long. A first thread that has ended and is alone has said
- * it, however long nobody waits for it. */
+/* True when a thread may still have to report its operations. A thread that cannot end may hang for
+ * long. A leader that has exited and is alone has reported them, even if nobody waits for it. */
 static bool is_there(const struct iot_proc *p)
 {
 	struct procfs_stat s;
@@ -112,7 +113,7 @@ static bool is_there(const struct iot_proc *p)
 	return !procfs_stat(p->pid, &s) && procfs_began(s.start_ticks, p->start_ns) && (s.threads > 1 || !s.over);
 }
 
-/* Gives those of which no more will be said; all: whatever it may be. */
+/* Gives unsure ends that are final by now; all: every one. */
 static void give_unsure(struct run *r, bool all)
 {
 	u64 now_ns = r->n_unsure ? clock_now(CLOCK_MONOTONIC) : 0;
@@ -134,7 +135,7 @@ static void give_unsure(struct run *r, bool all)
 	r->n_unsure = kept;
 }
 
-/* Gives the first n ends. */
+/* - */
 void run_give_ends(struct run *r, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -151,7 +152,7 @@ void run_give_all_ends(struct run *r)
 	run_give_ends(r, r->n_ends);
 }
 
-/* Processes of which more is known by now: a later record replaces an earlier one. */
+/* - */
 void run_give_changed(struct run *r)
 {
 	const struct iot_proc *p;
@@ -170,11 +171,13 @@ static void find_pid(void *arg, const struct iot_proc *p)
 {
 	struct by_pid *b = arg;
 
-	if (p->pid == b->pid && p->flags & PROC_WANTED && p->id > b->id) /* the last program that it ran */
+	/* of the program that it executed last */
+	if (p->pid == b->pid && p->flags & PROC_WANTED && p->id > b->id)
 		b->id = p->id;
 }
 
-/* Gives the record of a device, with who serves it. Returns false when that is not known (yet). */
+/* Gives the record of a device, with the process that serves it. Returns false when that is not
+ * known yet. */
 static bool give_device(struct run *r, const struct rec_device *of)
 {
 	struct rec_device rec = *of;
@@ -228,11 +231,11 @@ static void on_path(void *arg, const struct iot_path *p)
 	if (rec->path)
 		filesums_named(r->filesums, rec->id);
 	else if (filesums_is_named(r->filesums, rec->id))
-		return; /* told by another ring, which was read before */
+		return; /* named by the other ring, which was read before */
 	run_file(r, rec);
 }
 
-/* Returns true when there is more. */
+/* - */
 bool run_drain(struct run *r)
 {
 	const struct probe_callbacks callbacks = { r, on_event, on_process, on_path };

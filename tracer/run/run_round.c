@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* run_round.c - a run's sums: once a second, what was added goes to the outputs, and what is over is given back. */
+/* run_round.c - sums of a run: once a second, additions go to the outputs, and aggregates of ended
+ * processes are given back.
+ */
 #include <time.h>
 #include "ask.h"
 #include "run_parts.h"
@@ -27,7 +29,7 @@ static int on_cell(void *arg, const struct rec_agg *rec)
 	return r->sink->record(r->sink, REC_agg, rec);
 }
 
-/* What the ring could not carry is still in the table of processes. */
+/* Processes that the ring could not deliver are in the table of processes. */
 static void scan_processes(struct run *r)
 {
 	if (!r->scanned)
@@ -73,7 +75,7 @@ static bool asked(const struct run *r, u32 layers)
 	return !r->opts->layers || r->opts->layers & layers;
 }
 
-/* Of the layers that were not asked for nothing is kept. Is there anything left? */
+/* Clears the sums of layers that were not asked for. Returns true when others are left. */
 static bool keep_asked(const struct run *r, struct rec_file_io *f)
 {
 	if (!asked(r, 1u << LAYER_SYSCALL | 1u << LAYER_URING))
@@ -85,16 +87,18 @@ static bool keep_asked(const struct run *r, struct rec_file_io *f)
 	return f->read_ops || f->write_ops || f->sync_ops || f->fs_read_bytes || f->fs_write_bytes || f->dev_read_bytes || f->dev_write_bytes;
 }
 
-#define STRANGERS_MAX 65536 /* sums that wait for a whole run, 8 MiB at most: beyond them files of strangers are given, too */
+/* sums that wait for the whole run, 8 MiB at most: beyond that, files of others are given too */
+#define STRANGERS_MAX 65536
 
-/* Of nobody known, or of a thread of the kernel, on a file that who is asked for has not used? */
+/* True for sums without a known owner, or of a kernel thread, on a file that no wanted process has
+ * used. */
 static bool is_strangers(struct run *r, const struct rec_file_io *rec)
 {
 	return rec->file && (rec->owner < PROC_FIRST || detect_is_kthread(r->detect, rec->owner)) && !run_uses(r, rec->file);
 }
 
-/* Unlike an aggregate, what a process that is not asked for did to a file is left out, and so is what nobody known did to a file that no other
- * than such processes used. */
+/* Unlike an aggregate, sums of processes that are not wanted are left out, and so are those without
+ * a known owner on files that only such processes used. */
 static int on_filesum(void *arg, const struct rec_file_io *rec)
 {
 	struct run *r = arg;
@@ -114,12 +118,13 @@ static int on_filesum(void *arg, const struct rec_file_io *rec)
 	return r->sink->record(r->sink, REC_file_io, &own);
 }
 
-/* Those sums by file that waited: they are given, or wait on. */
+/* Gives waiting sums by file, or lets them wait on. */
 static void tell_early_sums(struct run *r)
 {
 	size_t n = r->n_early_sums;
 
-	r->n_early_sums = 0; /* no more wait on than there were: each is read before its place is taken */
+	/* no more can wait on than did before: each is read before its position is overwritten */
+	r->n_early_sums = 0;
 	for (size_t i = 0; i < n; i++) {
 		struct rec_file_io own = r->early_sums[i];
 
@@ -127,8 +132,9 @@ static void tell_early_sums(struct run *r)
 	}
 }
 
-/* Gives what was added to the aggregates since the last round, and gives back those of processes that ended. files: sums by file
- * were taken for it; they are given when it is decided who stands for whom. */
+/* Gives the additions to the aggregates since the last round, and gives back those of ended
+ * processes. files: sums by file were read for it; they are given after it is decided which process
+ * stands in for which. */
 static void end_round(struct run *r, bool files)
 {
 	u64 lost[LOSS_MAX] = { 0 };
@@ -138,7 +144,9 @@ static void end_round(struct run *r, bool files)
 		scan_processes(r);
 	r->names_lost = lost[LOSS_EVENT_OTHER];
 	run_read_aggregates(r);
-	r->scanned = false; /* among a storm of forks it takes a while: who began meanwhile is in what was read */
+	/* during a storm of forks that takes a while: processes that began meanwhile are in what
+	 * was read */
+	r->scanned = false;
 	aggregate_bytes(r->aggregates, on_bytes, r);
 	process_table_settle(r->processes);
 	if (files)
@@ -169,7 +177,7 @@ static void show_progress(const struct run *r)
 		(unsigned long long)r->events, (unsigned long long)lost);
 }
 
-/* Gives what was added to the aggregates in this second, and makes the second durable. A late call gives more than a
+/* Gives the additions of this second, and makes the second durable. A late call gives more than a
  * second's worth to the second in which it began. */
 void run_end_second(struct run *r)
 {

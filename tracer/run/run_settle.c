@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* run_settle.c - the end of a run waits until what is dirty is written, as the options say. */
+/* run_settle.c - waits at the end of a run until dirty data is written, as the options say. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -10,21 +10,25 @@
 #include "run_parts.h"
 #include "stop.h"
 
-#define CALM_NS (NSEC / 10)           /* nobody's device requests for so long: writeback is over */
+#define CALM_NS (NSEC / 10)           /* writeback has ended when the disks are idle for so long */
 #define CALM_LIMIT_NS (5 * NSEC)
-#define STALL_NS (10 * NSEC)          /* so long is waited for one that does not answer, for all together that others serve */
-#define STEADY_NS (30 * NSEC)         /* and so long while everything is synced, and others go on, for less to be dirty than ever before */
-#define SIGNAL_NS NSEC                /* what is synced has that long to end when a signal asks for it */
+/* patience with a file system that does not answer, and with all remote ones together */
+#define STALL_NS (10 * NSEC)
+/* patience while everything is synced and other work goes on, for the amount of dirty data to reach
+ * a new minimum */
+#define STEADY_NS (30 * NSEC)
+#define SIGNAL_NS NSEC                /* time for the current sync to end after a signal */
 #define MAX_DEVICES 64
 #define MAX_PLACES (2 * MAX_DEVICES)
-#define MAX_DEPTH 16                  /* of devices upon devices */
+#define MAX_DEPTH 16                  /* levels of stacked devices */
 
 static bool wait_over(struct run *r)
 {
 	return clock_now(CLOCK_MONOTONIC) - r->calm_begun >= r->opts->settle_ns;
 }
 
-/* sync() waits for one file system after the other, and does not say which: some of them may never answer, and requests of others complete. */
+/* sync(2) waits for one file system after the other and does not say which: some may never answer,
+ * while requests of others complete. */
 static bool is_steady(struct run *r, u64 now)
 {
 	u64 dirty;
@@ -38,8 +42,9 @@ static bool is_steady(struct run *r, u64 now)
 	return now - r->least_ns >= STEADY_NS;
 }
 
-/* A number that changes while requests complete: on the disk, partition or volume, by the kernel's count, or, where a file system has none of
- * its own or everything is synced, on any, by ours. */
+/* A number that changes while requests complete: the kernel's count of the disk, partition or
+ * volume; where a file system has no device, or everything is synced, the programs' count of all
+ * devices. */
 static u64 ops_now(struct run *r, u32 dev)
 {
 	char path[64], text[512];
@@ -52,8 +57,9 @@ static u64 ops_now(struct run *r, u32 dev)
 	return aggregate_device_ops(r->aggregates);
 }
 
-/* A file system may never answer: its server is gone, or a stranger's. Where somebody else serves the files, or its device completes no request,
- * for long, what is synced is given up; behind a signal all is. */
+/* A file system may never answer, because its server is gone or hostile. A sync is abandoned when
+ * it takes long and the file system is remote, or its device completes no request. After a signal
+ * all are abandoned. */
 static void lose_patience(struct run *r)
 {
 	u64 now = clock_now(CLOCK_MONOTONIC), ops;
@@ -68,7 +74,7 @@ static void lose_patience(struct run *r)
 	if (now - settle_since_ns(r->job) < STALL_NS)
 		return;
 	if (settle_is_remote(r->job)) {
-		settle_skip(r->job, true); /* those that are left are served by others, too */
+		settle_skip(r->job, true); /* those that are left are remote too */
 		return;
 	}
 	if (now - r->calm_since < STALL_NS)
@@ -93,7 +99,8 @@ static bool sync_over(struct run *r)
 	return true;
 }
 
-/* sync returns when the data is out; journal tails and the completion of the last requests come shortly after. */
+/* sync(2) returns when the data is written; the tails of journals and the completion of the last
+ * requests follow shortly after. */
 static bool writeback_over(struct run *r)
 {
 	u64 now = clock_now(CLOCK_MONOTONIC), ops;
@@ -107,7 +114,8 @@ static bool writeback_over(struct run *r)
 	return now - r->calm_since >= CALM_NS || now - r->calm_begun >= CALM_LIMIT_NS;
 }
 
-/* What was changed without a byte of a call: names, modes, attributes. */
+/* Adds file systems whose names, modes or attributes were changed without a byte moved by a
+ * call. */
 static void add_changed(void *arg, const struct iot_put_key *k, const struct iot_put *v)
 {
 	aggregate_add_device(arg, k->owner, v->fs);
@@ -130,8 +138,9 @@ static void add_place(struct places *p, char *at, u32 dev, bool remote)
 	p->devs[p->n++] = dev;
 }
 
-/* The file of a loop device stands for the file system that holds it: what the device's writers made dirty there is settled behind what
- * they made dirty above, however deep loop devices lie. One that was there already goes behind those that lie on it. */
+/* The file of a loop device stands for the file system that contains it: data that the device's
+ * writers dirtied there is settled after what they dirtied above, at any depth of loop devices. A
+ * file system that was added before moves behind those that lie on it. */
 static void add_below(void *arg, const struct rec_level *l)
 {
 	struct places *p = arg;
@@ -157,8 +166,9 @@ static void add_below(void *arg, const struct rec_level *l)
 	p->depth--;
 }
 
-/* What is to be settled: the places where what was traced is mounted, and everything when a device was written past the file
- * systems, or is not mounted where we see it (r->hidden). The strings are the caller's. */
+/* Finds what is to be settled: the mount points of the traced file systems; and everything, when a
+ * device was written without a file system, or one is not mounted in this namespace (r->hidden).
+ * The strings are the caller's. */
 static struct settle_what find_mounts(struct run *r, struct places *p)
 {
 	struct settle_what w = { .mounts = p->mounts, .devs = p->devs, .remote = p->remote, .checkpoint = r->opts->settle == SETTLE_CHECKPOINT };
@@ -194,7 +204,8 @@ static void settle_sync(struct run *r)
 	struct settle_what what = find_mounts(r, &(struct places){ r->devices, mounts, devs, remote });
 
 	if (!what.n && !what.all) {
-		r->horizon = what.checkpoint ? "after_checkpoint" : "after_sync"; /* nothing was written, nothing is dirty */
+		/* nothing was written, so nothing is dirty */
+		r->horizon = what.checkpoint ? "after_checkpoint" : "after_sync";
 		return;
 	}
 	take_error(r, settle_start(&r->job, &what));

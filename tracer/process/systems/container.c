@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* container.c - the container that a process runs in: its id by the control group, its name by the files of who made it. */
+/* container.c - container of a process: its id from the control group, its name from the files of
+ * the container engine.
+ */
 #include <cjson/cJSON.h>
 #include <fcntl.h>
 #include <glob.h>
@@ -11,8 +13,9 @@
 #include "procfs.h"
 #include "rules.h"
 
-/* Does one component of a cgroup path name a container? PREFIX, then 64 hex digits (or, with `name`, anything), then SUFFIX. With the driver cgroupfs
- * in place of systemd's runtimes leave the suffix out. */
+/* Forms of a path component that names a container: PREFIX, then 64 hex digits (or, with `name`,
+ * anything), then SUFFIX. Runtimes leave the suffix out when the driver is cgroupfs instead of
+ * systemd. */
 static const struct {
 	const char *prefix, *suffix;
 	bool name;
@@ -48,7 +51,8 @@ static bool is_container(const char *part, size_t len, size_t form, char *out)
 	return true;
 }
 
-/* LXC before version 4 has a folder for all payloads, in which each group is called as its container. */
+/* LXC before version 4 has one directory for all payloads, in which each group is named after its
+ * container. */
 static bool is_lxc_folder(const char *part, size_t len)
 {
 	return (len == 3 && !strncmp(part, "lxc", len)) || (len == 11 && !strncmp(part, "lxc.payload", len));
@@ -62,7 +66,7 @@ bool systems_container(const char *cgroup, char *out)
 	while (*cgroup) {
 		size_t len = strcspn(cgroup, "/");
 
-		/* the deepest wins: a container may run containers */
+		/* the deepest one: a container may run containers */
 		for (size_t f = 0; f < sizeof(container_forms) / sizeof(container_forms[0]); f++)
 			if (len && is_container(cgroup, len, f, out)) {
 				found = true;
@@ -106,7 +110,8 @@ static const char *podman_name(const cJSON *doc, const char *id, char *out)
 	return NULL;
 }
 
-/* The config.json of the OCI runtime: annotations of Kubernetes, of which a pod's own container has no third, or of nerdctl. */
+/* config.json of the OCI runtime: annotations of Kubernetes, of which the pod's own container has
+ * no third one, or of nerdctl. */
 static const char *annotated_name(const cJSON *doc, const char *id, char *out)
 {
 	static const char *const keys[][3] = {
@@ -131,7 +136,8 @@ static const char *annotated_name(const cJSON *doc, const char *id, char *out)
 	return NULL;
 }
 
-/* Where runtimes keep what they know of a container, below the root of the machine: a pattern of glob(7) with the id in it. */
+/* Files in which runtimes describe a container, below the root of the machine: a pattern of glob(7)
+ * with the id in it. */
 static const struct {
 	const char *pattern;
 	const char *(*name)(const cJSON *, const char *id, char *out);
@@ -160,10 +166,10 @@ static bool name_in(const char *path, const char *(*name_of)(const cJSON *, cons
 	return out[0];
 }
 
-/* A folder that a process has mounted as its own: where it lies for us. */
+/* Location, on this machine, of a directory that is bind-mounted into a process's namespace. */
 struct bound {
-	const char *tail;       /* what the path of what is mounted ends with */
-	char at[4096];          /* the path inside its file system, then ours; "": not found */
+	const char *tail;       /* end of the mounted path */
+	char at[4096]; /* path inside its file system, then on this machine; "": not found */
 	uint32_t dev;
 };
 
@@ -185,7 +191,8 @@ static bool is_bound(void *arg, const struct mount *m)
 	return true;
 }
 
-/* Does one of our mounts show that file system, from its root or a folder above? Makes the path ours. */
+/* True when a mount of this machine shows that file system from its root or from a directory above.
+ * Translates the path. */
 static bool is_shown(void *arg, const struct mount *m)
 {
 	struct bound *b = arg;
@@ -199,7 +206,7 @@ static bool is_shown(void *arg, const struct mount *m)
 	return true;
 }
 
-/* Docker mounts a file of the container's own folder as its /etc/hostname, wherever its data root is. */
+/* Docker mounts /etc/hostname from the container's own directory, wherever its data root is. */
 static bool name_by_mounts(uint32_t pid, const char *id, char *out)
 {
 	char tail[SYS_CONTAINER_LEN + 32], path[PROCFS_PATH];

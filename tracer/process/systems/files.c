@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* files.c - which data root a file lies in, and which component it is there. */
+/* files.c - data root of a file, and its component inside it. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include "roots.h"
 
-#define DEPTH_MAX 64            /* folders looked at above a file */
+#define DEPTH_MAX 64            /* directories examined above a file */
 
 struct place {
 	const struct systems *db;
@@ -14,14 +14,14 @@ struct place {
 	const struct sys_match *user;
 	struct way way;
 	const struct sys_entry *system, *engine;
-	dev_t dev;                            /* of the root that was looked at */
+	dev_t dev;                            /* device of the root that was examined */
 	ino_t ino;
 	size_t system_root, engine_root;      /* length of the root inside path; 0 for "/" */
 	enum sys_file_by by;
-	bool looked;                          /* the markers could be asked for */
+	bool looked;                          /* the markers could be examined */
 };
 
-/* Walks up from the file's folder to the nearest root of a system and of an engine. */
+/* Walks up from the file's directory to the nearest root of a system and of an engine. */
 static void find_roots(struct place *p)
 {
 	char dir[PATH_BYTES];
@@ -70,8 +70,8 @@ static bool layout_at(struct place *p, const struct sys_entry *e, size_t root)
 	return true;
 }
 
-/* Without markers (folder gone, not readable, in a container) the shape of the path decides: first for the system
- * of the process that uses it, else for any. */
+/* Without markers (directory gone, not readable, in a container) the shape of the path decides:
+ * first for the system of the process that uses it, then for any. */
 static void find_layout(struct place *p)
 {
 	int depth = 0;
@@ -91,7 +91,8 @@ static void find_layout(struct place *p)
 	}
 }
 
-/* The folder of one operation is two folders above a file that rules mark, the folder itself of one that asks. */
+/* Directory of one operation: two levels above a file that a rule marks, and the directory itself
+ * of a file that asks. */
 static size_t operation(const char *path, int up)
 {
 	size_t len = strlen(path);
@@ -104,7 +105,8 @@ static size_t operation(const char *path, int up)
 	return len;
 }
 
-/* The component by the first rule that holds, NULL none; *threads is set when only threads tell more. */
+/* Component by the first rule that holds; NULL: none. *threads is set when only thread names tell
+ * more. */
 static const char *apply(struct place *p, const struct sys_file_rule *rules, size_t n, const char *subject, bool *threads)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -124,15 +126,15 @@ static const char *apply(struct place *p, const struct sys_file_rule *rules, siz
 	return NULL;
 }
 
-#define SIBLINGS 16             /* files beside one that are looked for */
+#define SIBLINGS 16             /* files next to one that are looked for, at most */
 
-/* What stands beside a file: asked for at once, and only when it matters. */
+/* Files next to one: asked for together, and only when needed. */
 struct beside {
 	bool asked, file[SIBLINGS];
 };
 
-/* The name of the file that makes this one a part of a database, or a database, by a rule: X for X-wal, else X-wal for X. Returns the
- * length of X. */
+/* Builds the name of the file that makes this one part of a database, or a database, by a rule: X
+ * for X-wal, else X-wal for X. Returns the length of X. */
 static size_t sibling_name(const char *path, const char *suffix, char *other, size_t room)
 {
 	size_t whole = strlen(path), n = strlen(suffix);
@@ -161,8 +163,8 @@ static bool stands_beside(const struct place *p, const struct sys_entry *e, stru
 	return i < SIBLINGS && b->file[i];
 }
 
-/* X-wal, X-journal: an engine known by the files beside its database X. Returns the component, NULL when it is none;
- * *len is the length of X. */
+/* Recognises an engine by the files next to its database X: X-wal, X-journal. Returns the
+ * component; NULL: none. *len is the length of X. */
 static const char *sibling(const struct place *p, const struct sys_entry *e, size_t *len)
 {
 	struct beside b = { false };
@@ -180,7 +182,8 @@ static const char *sibling(const struct place *p, const struct sys_entry *e, siz
 	return NULL;
 }
 
-/* The root by the name that it has here: below the root of its user, or told from the same path elsewhere. */
+/* Names the root as it is called here: below the root of its user, or told from the same path
+ * elsewhere. */
 static void set_root(const struct place *p, struct sys_file *out, size_t len)
 {
 	bool away = p->way.to == WAY_AWAY, jailed = away && p->way.same_mounts;
@@ -202,7 +205,8 @@ static void use_system(struct place *p, struct sys_file *out)
 	out->component = apply(p, p->system->files, p->system->n_files, p->path + p->system_root + 1, &out->threads);
 }
 
-/* An engine's own files; they belong to the system in whose root they lie, else to the engine itself. */
+/* Recognises an engine's own files. They belong to the system in whose root they lie, else to the
+ * engine itself. */
 static void use_engine(struct place *p, struct sys_file *out)
 {
 	bool threads = false;
@@ -245,7 +249,8 @@ static void use_siblings(struct place *p, struct sys_file *out)
 	}
 }
 
-/* Absolute paths that a system's processes use outside any root: devices, temporary files, logs. */
+/* Recognises absolute paths that a system's processes use outside any root: devices, temporary
+ * files, logs. */
 static void use_user(struct place *p, struct sys_file *out)
 {
 	const struct sys_match *m = p->user;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* keys.c - one system's rules from JSON: every key is a row of a table, and whatever is no row is an error.
+/* keys.c - reads one system's rules from JSON. Every key is a row of a table; a key without a row
+ * is an error.
  *
- * To add a key: a member in rules.h, a row in the table of its object here, a line in iot-systems.5.
+ * To add a key: a member in rules.h, a row in the table of its object here, a line in
+ * iot-systems.5.
  */
 #include <cjson/cJSON.h>
 #include <errno.h>
@@ -19,9 +21,9 @@ struct key {
 	const char *name;
 	enum key_type type;
 	bool required;
-	size_t off;                      /* of the member */
-	size_t off_n;                    /* KEY_RULES: of the member that counts them */
-	const struct object *rule;       /* KEY_RULES: what one of them is */
+	size_t off;                      /* offset of the member */
+	size_t off_n;                    /* KEY_RULES: offset of the member that counts them */
+	const struct object *rule;       /* KEY_RULES: type of one rule */
 };
 
 struct object {
@@ -33,7 +35,7 @@ struct object {
 #define OPT(type, kind, name) { #name, kind, false, offsetof(struct type, name), 0, NULL }
 #define REQ(type, kind, name) { #name, kind, true, offsetof(struct type, name), 0, NULL }
 #define LIST(name, rule) { #name, KEY_RULES, false, offsetof(struct sys_entry, name), offsetof(struct sys_entry, n_##name), rule }
-/* True unless it is said to be false: the member is the opposite. */
+/* The key is true unless given as false; the member is its negation. */
 #define NOT(type, name, member) { #name, KEY_NOT, false, offsetof(struct type, member), 0, NULL }
 #define NOTE { "doc", KEY_NOTE, false, 0, 0, NULL }
 #define OBJECT(text, type, keys) { text, sizeof(struct type), sizeof(keys) / sizeof(keys[0]), keys }
@@ -202,7 +204,7 @@ size_t keys_list_length(const cJSON *j)
 	return n;
 }
 
-/* A text, or a list of texts. */
+/* Reads a text, or a list of texts. */
 static int read_texts(struct where *w, const cJSON *j, enum key_type type, void *to)
 {
 	struct sys_patterns *patterns = to;
@@ -406,7 +408,7 @@ void keys_free_entry(struct sys_entry *e)
 	free(e);
 }
 
-/* A marker stands inside the root that it shows: see marker_holds(). */
+/* A marker lies inside the root that it marks: see marker_holds(). */
 static bool is_marker(const char *s)
 {
 	if (!strncmp(s, "xattr:", 6))
@@ -422,7 +424,7 @@ static bool is_marker(const char *s)
 	return true;
 }
 
-/* What no single key can tell. */
+/* Checks that concern several keys. */
 static int check_entry(struct where *w, const struct sys_entry *e)
 {
 	for (size_t i = 0; i < e->n_processes; i++) {

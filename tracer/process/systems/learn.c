@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* learn.c - what a process is by the files that it uses: proof of what it says, and its data roots, which name the instance. */
+/* learn.c - learns from the files of a process: they confirm its claim, and their data roots name
+ * the instance.
+ */
 #include <string.h>
 #include "match.h"
 
-/* Adds a root in its place. Returns true when it is new. */
+/* Inserts a root in order. Returns true when it is new. */
 static bool add_root(struct sys_match *m, const char *root)
 {
 	size_t len = strlen(root) + 1, used = 0, at = SYS_ROOTS_LEN;
@@ -29,7 +31,7 @@ static bool add_root(struct sys_match *m, const char *root)
 	return true;
 }
 
-/* How many bytes all roots have in common at their beginning, and behind that at their end. */
+/* Number of bytes that all roots share at their beginning, and after that at their end. */
 static void in_common(const char *roots, size_t *begin, size_t *end)
 {
 	size_t len = strlen(roots);
@@ -51,7 +53,7 @@ static void in_common(const char *roots, size_t *begin, size_t *end)
 	}
 }
 
-/* One root as it is, several as /mnt/d{1,2,3,4}/data. */
+/* Names one root as it is, several as /mnt/d{1,2,3,4}/data. */
 static void name_by_roots(struct sys_match *m)
 {
 	size_t begin, end, n = 0;
@@ -69,7 +71,7 @@ static void name_by_roots(struct sys_match *m)
 	sys_text(m->instance, sizeof(m->instance), text);
 }
 
-/* A root as its owner is told from others: a path of another mount namespace is no name here. */
+/* Adds the root of a file. A path of another mount namespace names no instance here. */
 static bool use_root(struct sys_match *m, const struct sys_file *f)
 {
 	char root[SYS_ROOT_LEN + SYS_CONTAINER_LEN + 8];
@@ -84,7 +86,8 @@ static bool use_root(struct sys_match *m, const struct sys_file *f)
 	return true;
 }
 
-/* Learned from its files: the process is a server under another name, or one that embeds an engine. */
+/* Adopts the system of its files: the process is a server under another name, or one that embeds an
+ * engine. */
 static void adopt(struct sys_match *m, const struct sys_entry *e, const char *role, bool tested, const struct sys_file *f)
 {
 	m->entry = e;
@@ -107,7 +110,7 @@ static const struct sys_entry *entry_named(const struct systems *db, const char 
 	return NULL;
 }
 
-/* A file of the process's own system: more proof, and the name of the instance. */
+/* Takes a file of the process's own system as further proof, and for the name of the instance. */
 static bool confirm(struct sys_match *m, const struct sys_file *f)
 {
 	if (f->by != SYS_FILE_ROOT && f->by != SYS_FILE_SIBLING)
@@ -122,7 +125,8 @@ static bool confirm(struct sys_match *m, const struct sys_file *f)
 	return true;
 }
 
-/* The role of a program whose name says nothing: the first rule that holds without one, else without asking for it. */
+/* Rule for a program without a telling name: the first one that holds and has no name, else the
+ * first without conditions on it. */
 static const struct sys_process_rule *rule_without_name(const struct sys_entry *e, const struct subject *s)
 {
 	const struct sys_process_rule *plain = NULL;
@@ -140,7 +144,7 @@ static const struct sys_process_rule *rule_without_name(const struct sys_entry *
 	return plain;
 }
 
-/* Somebody unknown writes to a system's data root: is the program that does it one of the system? */
+/* Examines the program of an unknown process that writes to a system's data root. */
 static bool prove(const struct systems *db, struct sys_match *m, const struct sys_entry *e, const struct sys_file *f, uint32_t pid)
 {
 	const struct sys_process_rule *r = NULL;
@@ -168,7 +172,8 @@ static bool prove(const struct systems *db, struct sys_match *m, const struct sy
 	return r;
 }
 
-/* A claim, or arguments that fit, of a system whose programs are known by nothing but their names. */
+/* True when a claim, or fitting arguments, suffice: the programs of the system are known by their
+ * names alone. */
 static bool is_enough(const struct systems *db, const struct sys_entry *e, uint32_t pid)
 {
 	struct sys_ident id;
@@ -204,7 +209,7 @@ bool systems_learn(const struct systems *db, struct sys_match *m, const struct s
 	if (m->system && sys_is_same(m->system, f->system))
 		return confirm(m, f);
 	if (m->system) {
-		/* db_bench and the like are programs of several engines: the files say which */
+		/* db_bench and similar programs belong to several engines: the files tell which */
 		if (!engine || !m->entry->engine || m->sure == SYS_SURE_FILES)
 			return false;
 		adopt(m, engine, m->role, m->tested && engine->tested, f);

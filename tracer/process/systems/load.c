@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* load.c - the rules of all systems: built in, from the machine's folder, from files of the user. */
+/* load.c - loads the rules of all systems: built in, from the machine's directory, from files of
+ * the user.
+ */
 #include <cjson/cJSON.h>
 #include <dirent.h>
 #include <errno.h>
@@ -8,7 +10,7 @@
 #include "fail.h"
 #include "keys.h"
 
-/* The built-in rules are part of the program. */
+/* The built-in rules are part of the executable. */
 __asm__(".pushsection .rodata\n"
 	".globl systems_json\n"
 	"systems_json: .incbin \"tracer/process/systems/systems.json\"\n"
@@ -34,7 +36,7 @@ static const struct sys_entry *known_as(const struct systems *db, const char *na
 	return NULL;
 }
 
-/* Puts an entry into the set; one of the same name is replaced. The set owns it on success. */
+/* Adds an entry to the set, which owns it on success. An entry of the same name is replaced. */
 static int install(struct systems *db, struct where *w, struct sys_entry *e)
 {
 	const struct sys_entry *other = known_as(db, e->name, e->name);
@@ -109,7 +111,7 @@ static int add_document(struct systems *db, struct where *w, const cJSON *doc)
 	return add_entries(db, w, list);
 }
 
-/* Line and column of a place in a text, from 1. */
+/* Line and column of a position in a text, from 1. */
 static void place(const char *text, const char *at, unsigned *line, unsigned *column)
 {
 	*line = *column = 1;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* look.c - what the files that a process holds say about it: those that are open, its working folder, data roots that its arguments name. */
+/* look.c - learns from all files that a process holds: open files, the working directory, data
+ * roots in its arguments.
+ */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -13,13 +15,13 @@
 #include "rules.h"
 
 #define PATH_BYTES 4096
-#define FDS 256                 /* open files looked at, of one process */
-#define DRIVES 64               /* folders that one argument names */
-#define ARGS_LOOKED 256         /* arguments that may name folders */
+#define FDS 256                 /* open files of one process, at most */
+#define DRIVES 64               /* directories that one argument names, at most */
+#define ARGS_LOOKED 256         /* arguments that may name directories, at most */
 
 /* --- in a helper --- */
 
-/* Texts behind each other. */
+/* Texts in a row. */
 struct texts {
 	char *at;
 	size_t left;
@@ -46,7 +48,7 @@ static void put_link(struct texts *t, uint32_t pid, const char *name)
 	put_text(t, "", link, n > 0 ? n : 0);
 }
 
-/* Each open file, behind a mark: can it be written? */
+/* Appends each open file, after a mark that says whether it is open for writing. */
 static void put_files(struct texts *t, uint32_t pid)
 {
 	char path[PROCFS_PATH], link[PATH_BYTES];
@@ -65,7 +67,7 @@ static void put_files(struct texts *t, uint32_t pid)
 		closedir(fds);
 }
 
-/* The root of a process, its working folder, and its open files. */
+/* Answers with the root of a process, its working directory, and its open files. */
 static ssize_t answer_files(void *arg, const void *question, size_t len, void *answer, size_t room)
 {
 	struct texts t = { answer, room };
@@ -85,18 +87,21 @@ void sys_look_serve(void)
 	ask_serve(ASK_FILES, answer_files, NULL);
 }
 
-/* --- whoever asks --- */
+/* --- asking side --- */
 
-/* What a process is looked at for. */
+/* Examination of a process. */
 struct look {
 	struct systems *db;
 	uint32_t pid;
 	struct sys_match *m;
-	char root[PATH_BYTES];          /* its root as we see it: links in /proc begin with it, what it calls paths does not */
+	/* root of the process on this machine: links in /proc begin with it, paths in its arguments
+	 * do not */
+	char root[PATH_BYTES];
 	bool changed;
 };
 
-/* `path` as a link in /proc gives it; `writes`: it is open for writing. Only what a process writes makes it what it is. */
+/* Learns from `path` as a link in /proc gives it. `writes`: open for writing; only written files
+ * identify a process. */
 static void learn_path(struct look *l, const char *path, bool writes)
 {
 	size_t len = strlen(l->root);
@@ -113,7 +118,7 @@ static void learn_path(struct look *l, const char *path, bool writes)
 		l->changed |= systems_learn(l->db, l->m, &f, l->pid);
 }
 
-/* The next text of an answer; NULL: there is no other. */
+/* Next text of an answer; NULL: none. */
 static const char *next_text(const char **at, const char *end)
 {
 	const char *text = *at;
@@ -134,7 +139,7 @@ static void learn_files(struct look *l, const char *at, const char *end)
 			learn_path(l, file + 1, *file == 'w');
 }
 
-/* A server that keeps no file open may still stand in its data root (postgres). */
+/* A server without open files may still run in its data root (postgres). */
 static void learn_folder(struct look *l, const char *folder)
 {
 	char path[PATH_BYTES];
@@ -153,7 +158,8 @@ static void learn_name(struct look *l, const char *path)
 		l->changed |= systems_learn(l->db, l->m, &f, l->pid);
 }
 
-/* "/mnt/d{1...4}/data" is four folders; {01...16} keeps its zeros. One such range is followed. */
+/* Learns from a range: "/mnt/d{1...4}/data" is four directories; {01...16} keeps its zeros. The
+ * first range of an argument counts. */
 static void learn_range(struct look *l, const char *path)
 {
 	const char *open = strchr(path, '{'), *dots = open ? strstr(open, "...") : NULL, *end = dots ? strchr(dots, '}') : NULL;
@@ -170,7 +176,8 @@ static void learn_range(struct look *l, const char *path)
 	}
 }
 
-/* Data roots that the arguments of a known server name: "DIR", "--dir=DIR", "http://host/DIR". They are looked at. */
+/* Learns from data roots in the arguments of a known server: "DIR", "--dir=DIR", "http://host/DIR".
+ * The directories are examined. */
 static void learn_arguments(struct look *l)
 {
 	struct sys_ident id;

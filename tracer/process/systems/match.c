@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* match.c - which system a process belongs to, by what can be seen of it from outside.
+/* match.c - decides which system a process belongs to, from what is visible outside.
  *
- * The rules are tried in a fixed order over all systems (INTERNALS section 11): name of the thread-group leader, argv[0], program,
- * control group, arguments. Who holds a rule only says what he is: what the kernel knows must confirm it (proof_of), or it
- * stays a claim, and the search goes on. The name of the current thread is never asked: the threads that do the I/O of Ceph,
- * GlusterFS and RocksDB are not named after their system.
+ * The rules are tried in a fixed order over all systems: name of the thread-group leader, argv[0],
+ * program, control group, arguments. A rule that holds only shows what the process claims. The
+ * claim needs confirmation by what the kernel knows (proof_of()); otherwise it remains a claim, and
+ * the search goes on. The name of the current thread is never used: the threads that do the I/O of
+ * Ceph, GlusterFS and RocksDB are not named after their system.
  */
 #include <stdlib.h>
 #include <string.h>
 #include "match.h"
 
-#define COMM_MAX 15            /* longest comm; a longer program name is cut there by the kernel */
-#define ARGS_MAX 4096          /* arguments that are looked at */
-#define ARG_WORDS 8            /* words of one argv pattern */
-#define ARG_JOIN 4096          /* bytes of arguments joined for one */
+#define COMM_MAX 15            /* longest comm; the kernel truncates a longer program name */
+#define ARGS_MAX 4096          /* arguments examined, at most */
+#define ARG_WORDS 8            /* words of one argv pattern, at most */
+#define ARG_JOIN 4096          /* bytes of arguments joined for one pattern */
 
 bool sys_any(const struct sys_patterns *l, const char *subject)
 {
@@ -69,7 +70,7 @@ void subject_prepare(struct subject *s, const struct sys_proc *p)
 	cut_end(s->exe, " (deleted)");
 }
 
-/* A comm is cut after 15 bytes, so a longer name in a rule is too. */
+/* Compares with names truncated to 15 bytes, as a comm is. */
 static bool name_is_comm(const struct sys_patterns *names, const char *comm)
 {
 	if (sys_any(names, comm))
@@ -99,7 +100,7 @@ static bool name_holds(const struct sys_patterns *names, const struct subject *s
 	}
 }
 
-/* One argv pattern: as many arguments as the pattern has words, anywhere behind argv[0]. */
+/* Compares one argv pattern with as many arguments as it has words, anywhere after argv[0]. */
 static bool argument_holds(const struct pattern *pattern, const struct sys_proc *p)
 {
 	size_t words = 1, last = p->argc < ARGS_MAX ? p->argc : ARGS_MAX;
@@ -147,7 +148,7 @@ static bool all_variables_hold(const struct sys_patterns *l, const struct sys_pr
 	return true;
 }
 
-/* Everything of a rule but its names and its files. */
+/* Checks all conditions of a rule but its names and its files. */
 bool conditions_hold(const struct sys_process_rule *r, const struct subject *s)
 {
 	return (!r->title.n || sys_any(&r->title, s->title)) && all_arguments_hold(&r->argv, s->p) &&
@@ -178,7 +179,7 @@ static bool is_launcher(const char *exe)
 	return is_interpreter(exe);
 }
 
-/* Does this rule speak about this kind of evidence? */
+/* True when the rule has this kind of evidence. */
 static bool rule_is_about(const struct sys_process_rule *r, const struct subject *s, enum sys_by by)
 {
 	if (by == SYS_BY_CGROUP)
@@ -188,13 +189,13 @@ static bool rule_is_about(const struct sys_process_rule *r, const struct subject
 	return r->name.n && name_holds(&r->name, s, by);
 }
 
-/* Programs that run another program: of what, only arguments say. */
+/* Programs that run other programs: only arguments say which. */
 static bool is_machine(const char *exe)
 {
 	return is_interpreter(exe) || !strcmp(exe, "java") || !strcmp(exe, "node") || !strncmp(exe, "qemu-", 5);
 }
 
-/* Is the program one that this entry knows, whatever the process calls itself? */
+/* True when this entry knows the program, whatever the process calls itself. */
 static bool program_known(const struct sys_entry *e, const struct subject *s)
 {
 	if (sys_any(&e->programs, s->exe))
@@ -205,7 +206,8 @@ static bool program_known(const struct sys_entry *e, const struct subject *s)
 	return false;
 }
 
-/* An instance is named by an option: "-D DIR", "--dir=DIR", or the option's own value when it ends in '='. */
+/* Takes the instance from an option: "-D DIR", "--dir=DIR", or the option's own value when it ends
+ * in '='. */
 static bool instance_from(const char *option, const struct sys_proc *p, char out[SYS_INSTANCE_LEN])
 {
 	size_t len = strlen(option);
@@ -232,7 +234,7 @@ static void name_instance(const struct sys_process_rule *r, const struct subject
 			return;
 }
 
-/* What stands in the way of a claim. */
+/* Says why a claim is not confirmed. */
 static void say_doubt(const struct sys_entry *e, const struct subject *s, char *out, size_t size)
 {
 	char exe[80];
@@ -275,18 +277,19 @@ static bool is_tested(const struct sys_entry *e, const struct sys_process_rule *
 	return e->tested && !r->untested;
 }
 
-/* Groups of users are made by users. */
+/* True for control groups that users can create. */
 static bool is_made_by_a_user(const char *cgroup)
 {
 	return !cgroup || strstr(cgroup, "user.slice/") || strstr(cgroup, "/user@");
 }
 
-/* What the kernel knows of a process for which a rule holds. Where a system's programs have marks, they decide; else the name of the
- * executable does. */
+/* What the kernel knows about a process for which a rule holds. Where a system's programs have
+ * marks, these decide; otherwise the name of the executable does. */
 static enum sys_sure proof_of(const struct systems *db, const struct sys_entry *e, const struct sys_process_rule *r, const struct subject *s,
 			      enum sys_by by)
 {
-	bool told = is_machine(s->exe) && (r->argv.n || r->title.n || r->env.n); /* not by the program, but by what it is given */
+	/* known by its input, not by its program */
+	bool told = is_machine(s->exe) && (r->argv.n || r->title.n || r->env.n);
 
 	if (by == SYS_BY_CGROUP && !is_made_by_a_user(s->p->cgroup))
 		return SYS_SURE_GROUP;
@@ -312,7 +315,8 @@ void match_accept(struct sys_match *m, const struct sys_entry *e, const struct s
 
 static void claim(struct sys_match *m, const struct sys_entry *e, const struct sys_process_rule *r, const struct subject *s, enum sys_by by)
 {
-	if (m->claim || !strcmp(s->exe, "iot-trace")) /* our own child, which has the command's name before it runs it */
+	/* the child of iot-trace has the command's name before it executes it */
+	if (m->claim || !strcmp(s->exe, "iot-trace"))
 		return;
 	m->claim = e;
 	m->claim_role = r->role;
@@ -324,7 +328,7 @@ static void claim(struct sys_match *m, const struct sys_entry *e, const struct s
 	say_why(m, e, s, by);
 }
 
-/* The first rule of an entry that holds on this kind of evidence. */
+/* First rule of an entry that holds for this kind of evidence. */
 static const struct sys_process_rule *rule_of(const struct sys_entry *e, const struct subject *s, enum sys_by by, bool files)
 {
 	for (size_t i = 0; i < e->n_processes; i++) {
@@ -336,7 +340,8 @@ static const struct sys_process_rule *rule_of(const struct sys_entry *e, const s
 	return NULL;
 }
 
-/* A client is one by its program; where that runs another, or is not known, by its name. */
+/* A client is recognised by its program; by its name where that program runs another, or is not
+ * known. */
 static bool is_client(const struct sys_entry *e, const struct subject *s, enum sys_by by)
 {
 	if (by == SYS_BY_EXE || !s->exe[0] || is_machine(s->exe))
@@ -344,8 +349,8 @@ static bool is_client(const struct sys_entry *e, const struct subject *s, enum s
 	return name_holds(&e->clients, s, by) && name_holds(&e->clients, s, SYS_BY_EXE);
 }
 
-/* One kind of evidence over all systems. True when it decided, for a system or for a client; what is not confirmed is kept as a
- * claim. */
+/* Tries one kind of evidence over all systems. Returns true when it decided, for a system or for a
+ * client. A match that is not confirmed is kept as a claim. */
 static bool decide(const struct systems *db, const struct subject *s, enum sys_by by, struct sys_match *m)
 {
 	for (size_t i = 0; i < db->n; i++) {
@@ -376,7 +381,8 @@ static bool decide(const struct systems *db, const struct subject *s, enum sys_b
 	return false;
 }
 
-/* Arguments that would fit a server whose programs have no marks, under another name: its files will tell (systems_learn). */
+/* Notes arguments that would fit a server under another name whose programs have no marks: its
+ * files will tell (systems_learn()). */
 static void suspect(const struct systems *db, const struct subject *s, struct sys_match *m)
 {
 	for (size_t i = 0; i < db->n; i++) {

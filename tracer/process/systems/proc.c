@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* proc.c - what runs now: reads /proc, asks the rules, prints a list. */
+/* proc.c - lists the storage systems that run now. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 #include "rules.h"
 #include "utf8.h"
 
-#define ROLES 32                /* of the threads of one process */
+#define ROLES 32                /* roles of threads of one process, at most */
 
 /* One process of the list. */
 struct row {
@@ -76,7 +76,8 @@ static void match_row(struct systems *db, const struct table *by_number, struct 
 	systems_look(db, r->pid, &r->m);
 }
 
-/* Matches in order of age, in a table that stays sorted by number so that parents are found. */
+/* Decides about processes in order of age, in a table sorted by number, so that parents are
+ * found. */
 static int match_all(struct systems *db, struct table *t)
 {
 	struct row *ages = malloc((t->n ? t->n : 1) * sizeof(*ages));
@@ -92,9 +93,9 @@ static int match_all(struct systems *db, struct table *t)
 	return 0;
 }
 
-/* How many threads of a process do what. */
+/* Number of threads with one role. */
 struct crowd {
-	const char *role;               /* NULL: what no rule knows */
+	const char *role;               /* NULL: no rule knows it */
 	unsigned n;
 };
 
@@ -110,10 +111,10 @@ static void count_role(struct crowd *crowd, const char *role)
 	crowd[i].n++;
 }
 
-/* A line with the roles of its threads, when any has one. */
+/* Prints a line with the roles of its threads, when there are any. */
 static void print_threads(FILE *out, const struct row *r)
 {
-	struct crowd crowd[ROLES + 1] = {};     /* the last one: all others */
+	struct crowd crowd[ROLES + 1] = {};     /* the last one counts all others */
 	char path[PROCFS_PATH], comm[64];
 	struct dirent *d;
 	uint64_t tid;
@@ -139,7 +140,7 @@ static void print_threads(FILE *out, const struct row *r)
 	fputc('\n', out);
 }
 
-/* A text of strangers behind words of ours; nothing when it is empty. */
+/* Prints untrusted text after a prefix; nothing when it is empty. */
 static void put_plain(FILE *out, const char *before, const char *text)
 {
 	char *plain = *text ? utf8_plain(text, strlen(text)) : NULL;

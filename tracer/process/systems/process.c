@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* process.c - what /proc says about a process. It is read by a helper (ask.h): to read arguments or the environment is to wait for the
- * lock of the process's memory, which somebody may hold. */
+/* process.c - identity of a process from /proc. A helper reads it (ask.h): reading arguments or the
+ * environment waits for the lock of the process's memory, which another thread may hold for long.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,11 +14,11 @@
 #define ENVIRON_BYTES 65536
 #define CGROUP_BYTES 4096
 #define PATH_BYTES 4096
-#define ARGS 4096               /* arguments kept */
+#define ARGS 4096               /* arguments kept, at most */
 
 enum part { CMDLINE, ENVIRON, EXE, CGROUP, CONTAINER, PARTS };
 
-/* The answer of a helper; the parts follow each other behind it. */
+/* Answer of a helper, followed by the parts in their order. */
 struct told {
 	struct procfs_stat stat;
 	uint32_t len[PARTS];
@@ -33,7 +34,7 @@ struct memory {
 
 /* --- in a helper --- */
 
-/* The container that a control group belongs to: by its name where there is one. */
+/* Name of the container that a control group belongs to, where there is one. */
 static const char *name_container(const char *cgroup, uint32_t pid, char out[SYS_CONTAINER_LEN])
 {
 	char name[SYS_CONTAINER_LEN];
@@ -77,7 +78,7 @@ void sys_process_serve(void)
 	ask_serve(ASK_PROCESS, answer_process, NULL);
 }
 
-/* --- whoever asks --- */
+/* --- asking side --- */
 
 static void split_args(struct memory *m, size_t len, struct sys_proc *p)
 {
@@ -86,7 +87,7 @@ static void split_args(struct memory *m, size_t len, struct sys_proc *p)
 	p->argv = m->argv;
 }
 
-/* Takes the next part, whatever length a helper says it has. Returns how many bytes it has. */
+/* Takes the next part, checking the length that the helper gave. Returns its number of bytes. */
 static size_t take(const struct told *t, enum part part, const char **from, const char *end, char *to, size_t room)
 {
 	size_t len = t->len[part];

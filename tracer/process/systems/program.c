@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* program.c - is the file that a process executes a program of this system? By what stands in it, whatever it is called.
+/* program.c - decides by its contents whether an executable is a program of a system.
  *
- * Names can be chosen by anyone, and so can arguments; what the kernel runs is one file. A few strings that only a system's own
- * programs hold are searched for in three sections of it, and the answer is kept for as long as the file stays the same.
+ * Names and arguments can be chosen by anyone, but the kernel executes one file. A few strings that
+ * only a system's own programs contain are searched for in three of its sections. The answer is
+ * kept while the file is unchanged.
  */
 #include <elf.h>
 #include <errno.h>
@@ -17,17 +18,19 @@
 #include "procfs.h"
 #include "rules.h"
 
-#define KEPT 512                /* answers */
-#define SECTIONS 512            /* of one file */
-#define NAMES_BYTES 65536       /* of the names of sections */
-#define SEARCH_BYTES (24u << 20) /* of one section */
-#define SECOND_BYTES (48 << 20) /* of all files in one second: somebody may make new ones all the time, and we have other work */
-#define WINDOW (1u << 20)       /* read at once */
+#define KEPT 512                /* answers kept, at most */
+#define SECTIONS 512            /* sections of one file, at most */
+#define NAMES_BYTES 65536       /* bytes of section names, at most */
+#define SEARCH_BYTES (24u << 20) /* bytes of one section, at most */
+/* of all files in one second: somebody may create new ones all the time, and the tracer has other
+ * work */
+#define SECOND_BYTES (48 << 20)
+#define WINDOW (1u << 20)       /* bytes read at once */
 
-/* In the order of what they cost: build records of Go, names for the dynamic linker, constants. */
+/* In the order of their cost: build records of Go, names for the dynamic linker, constants. */
 static const char *const searched[] = { ".go.buildinfo", ".dynstr", ".rodata" };
 
-/* One answer: about one state of one file and one system. */
+/* An answer about one state of one file, for one system. */
 struct answer {
 	struct stat file;
 	const struct sys_entry *entry;
@@ -143,7 +146,7 @@ static bool may_read(struct sys_programs *all)
 	return all->left > 0;
 }
 
-/* The file is opened through the process: its path may lead elsewhere from here, or nowhere. */
+/* Opens the file through the process: its path may lead elsewhere from here, or nowhere. */
 static enum sys_program ask_program(const struct systems *db, const struct sys_entry *e, uint32_t pid)
 {
 	struct sys_programs *all = db->programs;
@@ -169,7 +172,8 @@ static enum sys_program ask_program(const struct systems *db, const struct sys_e
 	return a->yes ? SYS_PROGRAM_YES : SYS_PROGRAM_NO;
 }
 
-/* A question to a helper: reading an executable may take as long as its file system likes. The path of it follows. */
+/* Question to a helper, followed by the path: reading an executable takes as long as its file
+ * system does. */
 struct asked {
 	uint32_t pid, entry;
 };

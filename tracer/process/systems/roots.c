@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* roots.c - which folders are data roots.
+/* roots.c - recognises the directories that are data roots.
  *
- * A data root is recognised by marker files that are only looked at, never read. Folders are remembered for a few
- * seconds in a table of fixed size, so that a million paths cost bounded memory and a new server is soon seen.
+ * A data root is recognised by marker files, of which only the metadata is read. Directories are
+ * remembered for a few seconds in a table of fixed size: a million paths cost bounded memory, and a
+ * new server is soon seen.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,17 +22,20 @@
 #include "procfs.h"
 #include "roots.h"
 
-#define WAYS 8                  /* places of one hash: two that share it must not push each other out */
-#define DIR_SLOTS 1024          /* folders remembered */
+/* entries of one hash value: two directories that share it must not evict each other */
+#define WAYS 8
+#define DIR_SLOTS 1024          /* directories remembered, at most */
 #define SEEN_SLOTS 4096         /* files and operations remembered, as hashes */
-#define SPACE_SLOTS 256         /* mount namespaces and roots remembered */
-#define FOUND_MS 10000          /* how long a root is believed */
-#define MOUNTS_MS 100           /* how long the mounts of others are believed, which nothing tells changes of */
-#define KEPT_MS 60000           /* how much longer it is kept than what is no root, when there is no room: all its users may be gone */
-#define WAY_SLOTS 32            /* processes whose way is remembered for as long as the mounts of others are */
-#define EMPTY_MS 100            /* how long the absence of one is: a server makes its root in its first moments */
+#define SPACE_SLOTS 256         /* mount namespaces and roots remembered, at most */
+#define FOUND_MS 10000          /* lifetime of a recognised root */
+#define MOUNTS_MS 100 /* lifetime of another namespace's mounts, whose changes cannot be polled */
+/* roots are kept longer than other directories when room is short: all their users may be gone */
+#define KEPT_MS 60000
+#define WAY_SLOTS 32            /* processes whose way is remembered, as long as their mounts are */
+/* lifetime of a negative answer: a server creates its root in its first moments */
+#define EMPTY_MS 100
 
-/* How paths of a mount namespace and root began while somebody was there. */
+/* Beginning of paths in a mount namespace and root, from a process that was alive. */
 struct space {
 	uint64_t number;        /* sys_view.space; 0: unused */
 	uint64_t used_ms;
@@ -39,7 +43,8 @@ struct space {
 	char *jail;
 };
 
-/* Where the paths of a process began a moment ago. space, ours: of sys_view, which change when it runs another program elsewhere. */
+/* Beginning of a process's paths, as found a moment ago. space and ours are those of sys_view,
+ * which change when it executes another program elsewhere. */
 struct begun {
 	uint32_t pid;           /* 0: unused */
 	uint64_t space, until_ms;
@@ -50,13 +55,16 @@ struct begun {
 struct sys_cache {
 	struct dir dir[DIR_SLOTS];
 	struct begun begun[WAY_SLOTS];
-	bool over;              /* somebody who was looked through is gone: what is remembered of his way is void */
+	bool over; /* a process that was looked through has ended: its remembered way is void */
 	struct space space[SPACE_SLOTS];
 	uint64_t seen[SEEN_SLOTS];
-	char *mounts;           /* mount points that must not be touched, each NUL-terminated, ended by an empty one */
-	int mountinfo;          /* /proc/self/mountinfo, polled for changes; of others none is kept open: that would keep what they have mounted */
-	uint64_t mounts_ms;     /* when it was read */
-	uint32_t mounts_pid;    /* whose they are; 0 ours */
+	/* mount points that must not be touched, each NUL-terminated, ended by an empty one */
+	char *mounts;
+	/* /proc/self/mountinfo, polled for changes. That of other processes is not kept open,
+	 * because it would pin their mounts */
+	int mountinfo;
+	uint64_t mounts_ms;     /* time of reading */
+	uint32_t mounts_pid;    /* owner of the mounts; 0: the tracer itself */
 };
 
 struct sys_cache *sys_cache_new(void)
@@ -82,7 +90,7 @@ void sys_cache_free(struct sys_cache *c)
 	free(c);
 }
 
-/* Forgets what was found: rules were added. */
+/* Forgets all results, because rules were added. */
 void sys_cache_forget(struct sys_cache *c)
 {
 	for (size_t i = 0; i < DIR_SLOTS; i++) {
@@ -91,7 +99,7 @@ void sys_cache_forget(struct sys_cache *c)
 	}
 }
 
-/* 0 is left for "empty". */
+/* 0 means "empty". */
 static uint64_t hash(const char *path, size_t len)
 {
 	return hash_bytes(HASH_START, path, len) | 1;
@@ -102,7 +110,7 @@ static uint64_t now_ms(void)
 	return clock_now(CLOCK_MONOTONIC) / 1000000;
 }
 
-/* --- mounts that could hang us --- */
+/* --- mounts that could block --- */
 
 /* Mount points of remote file systems, each NUL-terminated, ended by an empty one. */
 struct remote {
@@ -125,7 +133,7 @@ static bool keep_remote(void *arg, const struct mount *m)
 	return false;
 }
 
-/* Have they not changed since they were read? */
+/* True when they have not changed since they were read. */
 static bool mounts_hold(const struct sys_cache *c, uint32_t pid)
 {
 	struct pollfd p = { .fd = c->mountinfo, .events = POLLPRI };
@@ -166,7 +174,8 @@ static bool lies_below(const char *path, const char *folder)
 	return !strncmp(path, folder, len) && (path[len] == '/' || !path[len] || len == 1);
 }
 
-/* Folders on network and FUSE file systems are never touched: a look could hang, and would be traffic of our own. */
+/* Directories on network and FUSE file systems are never touched: the access could block, and would
+ * cause traffic of its own. */
 static bool is_untouchable(const struct sys_cache *c, const char *dir)
 {
 	for (const char *m = c->mounts; m && *m; m += strlen(m) + 1)
@@ -185,7 +194,8 @@ static bool has_xattr(int dir, const char *name)
 	return getxattr(self, name, NULL, 0) >= 0;
 }
 
-/* "name" a file, "name/" a folder (a symbolic link may be either), "!name" nothing of this name, "xattr:name". */
+/* Markers: "name" is a file, "name/" a directory (either may be a symbolic link), "!name" the
+ * absence of both, "xattr:name" an attribute. */
 static bool marker_holds(int dir, const char *marker)
 {
 	char name[PATTERN_MAX + 1];
@@ -221,8 +231,8 @@ static bool is_root_of(int dir, const struct sys_entry *e)
 	return false;
 }
 
-/* Opens what a path leads to, the way that the kernel named it: it has no symbolic links, so whoever puts one there now misleads
- * us. */
+/* Opens a path as the kernel named it. Such a path has no symbolic links: one that is there now was
+ * placed to mislead. */
 static int open_place(const struct way *w, const char *inside, uint64_t flags)
 {
 	struct open_how how = { .flags = flags | O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS };
@@ -237,7 +247,7 @@ static int open_place(const struct way *w, const char *inside, uint64_t flags)
 	return fd;
 }
 
-/* Can a process be looked through? Not when it is over, or is about to be. */
+/* True when a process can be looked through: it has not ended, and is not about to. */
 static bool is_there(uint32_t pid)
 {
 	char path[PROCFS_PATH], root;
@@ -245,7 +255,7 @@ static bool is_there(uint32_t pid)
 	return readlink(procfs_path(path, pid, "root"), &root, 1) > 0;
 }
 
-/* Is nobody left in that namespace and root? */
+/* True when no process is left in that namespace and root. */
 static bool is_gone(const struct way *w)
 {
 	return w->to == WAY_AWAY && !w->pid;
@@ -256,19 +266,22 @@ static bool is_root(const struct dir *d)
 	return d->system || d->engine;
 }
 
-/* A question to a helper about a folder, whose path follows, or about files. */
+/* Question to a helper about a directory or files; the path follows. */
 struct asked {
 	uint32_t to, pid;
 };
 
-/* What a folder is, as a helper tells: numbers of entries; SYS_ENTRIES: of none. */
+/* Answer about a directory: numbers of entries; SYS_ENTRIES: none. */
 struct told {
 	uint32_t system, engine;
 	uint64_t dev, ino;
-	bool gone;              /* whoever is looked through ended meanwhile, which says nothing of the folder */
+	/* the process that was looked through has ended, so that the answer says nothing about the
+	 * directory */
+	bool gone;
 };
 
-/* The way of a question, of which the text that follows it ends inside; false: it is no question. */
+/* Reads the way of a question, whose following text must be terminated inside it; false: it is
+ * malformed. */
 static bool way_of(const void *question, size_t len, struct way *w)
 {
 	const struct asked *a = question;
@@ -307,7 +320,7 @@ static ssize_t answer_folder(void *arg, const void *question, size_t len, void *
 	return sizeof(*t);
 }
 
-/* False: it says nothing of the folder. */
+/* Returns false when nothing is known about the directory. */
 static bool look_at(const struct systems *db, const struct way *w, const char *inside, struct dir *d)
 {
 	struct { struct asked a; char path[PATH_BYTES]; } q = { { w->to, w->pid } };
@@ -329,13 +342,13 @@ static bool look_at(const struct systems *db, const struct way *w, const char *i
 	return true;
 }
 
-/* A lower one makes room first. */
+/* A lower value is evicted first. */
 static uint64_t kept_until(const struct dir *d)
 {
 	return d->path ? d->until_ms + (is_root(d) ? KEPT_MS : 0) : 0;
 }
 
-/* The place of a folder in the table; when it has none, the one that it may take. */
+/* Entry of a directory; when it has none, the entry that it may take. */
 static struct dir *dir_place(struct sys_cache *c, const char *path)
 {
 	struct dir *set = &c->dir[hash(path, strlen(path)) / 2 % (DIR_SLOTS / WAYS) * WAYS], *best = set;
@@ -349,7 +362,7 @@ static struct dir *dir_place(struct sys_cache *c, const char *path)
 	return best;
 }
 
-/* `inside` is the folder as its user names it. */
+/* `inside` is the directory as its user names it. */
 const struct dir *roots_lookup(const struct systems *db, const struct way *w, const char *inside)
 {
 	static const struct dir none;
@@ -374,7 +387,7 @@ const struct dir *roots_lookup(const struct systems *db, const struct way *w, co
 	return d;
 }
 
-/* From inside a chroot the root of those outside is called "/" too. */
+/* Inside a chroot the outer root is called "/" too. */
 static bool is_our_root(uint32_t pid)
 {
 	char path[PROCFS_PATH];
@@ -383,7 +396,7 @@ static bool is_our_root(uint32_t pid)
 	return !stat("/", &ours) && !stat(procfs_path(path, pid, "root"), &theirs) && ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
 }
 
-/* Where the paths of a process begin, as a helper tells; its root as we name it follows. */
+/* Answer about the beginning of a process's paths, followed by its root as seen from here. */
 struct began {
 	bool same_mounts, home;
 };
@@ -410,7 +423,7 @@ static ssize_t answer_way(void *arg, const void *question, size_t len, void *ans
 	return sizeof(*b) + n;
 }
 
-/* False when it is gone. */
+/* Returns false when it is gone. */
 static bool find_way(uint32_t pid, struct way *w)
 {
 	struct { struct began b; char jail[PATH_BYTES + 1]; } answer;
@@ -429,7 +442,8 @@ static bool find_way(uint32_t pid, struct way *w)
 	return true;
 }
 
-/* The place of a namespace and root in the table; when it has none, the one that it may take: that of which nobody was seen for longest. */
+/* Entry of a namespace and root; when it has none, the entry that it may take: the one unused for
+ * longest. */
 static struct space *space_place(struct sys_cache *c, uint64_t number)
 {
 	struct space *set = &c->space[number / 2 % (SPACE_SLOTS / WAYS) * WAYS], *best = set;
@@ -469,7 +483,7 @@ static bool recall_space(struct sys_cache *c, uint64_t number, struct way *w)
 	return true;
 }
 
-/* The same, remembered for a moment. */
+/* Finds the way, remembered for a moment. */
 static bool recent_way(struct sys_cache *c, uint32_t pid, struct sys_view view, struct way *w)
 {
 	struct begun *b = &c->begun[pid % WAY_SLOTS];
@@ -534,7 +548,7 @@ bool roots_is_remembered(const struct sys_cache *c, const char *path, size_t len
 	return c->seen[h / 2 % SEEN_SLOTS] == h;
 }
 
-/* For each of some paths that follow each other: is it a regular file? */
+/* Answers for each of several paths in a row whether it is a regular file. */
 static ssize_t answer_beside(void *arg, const void *question, size_t len, void *answer, size_t room)
 {
 	const char *path = (const char *)question + sizeof(struct asked), *end = (const char *)question + len;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* roots.h - the data roots that folders are, as whoever uses a path sees it. Made by sys_cache_new(). */
+/* roots.h - data roots among directories, as the user of a path sees them. sys_cache_new() makes
+ * the cache.
+ */
 #ifndef IOT_SYSTEMS_ROOTS_H
 #define IOT_SYSTEMS_ROOTS_H
 
@@ -8,7 +10,7 @@
 
 #define PATH_BYTES 4096
 
-/* What one folder is: a root of a system, of an engine, of both or of none. */
+/* A directory: root of a system, of an engine, of both or of none. */
 struct dir {
 	char *path;
 	const struct sys_entry *system, *engine;
@@ -17,29 +19,31 @@ struct dir {
 	uint64_t until_ms;
 };
 
-/* Where the paths of a file's user begin. */
+/* Beginning of the paths of a file's user. */
 struct way {
-	enum { WAY_HOME, WAY_AWAY, WAY_NONE } to;   /* our root; the root of a process; it cannot be looked at */
-	bool same_mounts;                           /* AWAY: only its root is another (chroot) */
-	uint32_t pid;                               /* AWAY: who is looked through; 0: nobody is left, and only what is remembered counts */
-	uint64_t space;                             /* AWAY: tells this namespace and root from others */
-	char jail[PATH_BYTES];                      /* of same_mounts: its root as we name it */
+	/* this process's root; the root of another process; cannot be examined */
+	enum { WAY_HOME, WAY_AWAY, WAY_NONE } to;
+	bool same_mounts;                           /* AWAY: only its root differs (chroot) */
+	/* AWAY: the process to look through; 0: none is left, and only remembered answers count */
+	uint32_t pid;
+	uint64_t space;                             /* AWAY: number of this namespace and root */
+	char jail[PATH_BYTES]; /* with same_mounts: its root as seen from here */
 };
 
-/* Where the paths of a file's user begin; refreshes what is known of the mounts there. */
+/* Finds the beginning of the paths of a file's user, and refreshes the mounts there. */
 void way_find(struct sys_cache *, struct sys_view, struct way *);
 
-/* Did somebody end since, through whom was looked? Then ways are to be found again. */
+/* True when a process that was looked through has ended since, so that ways must be found again. */
 bool way_is_over(struct sys_cache *);
 
-/* What a folder is, `inside` as its user names it; never NULL, lives until the next call. */
+/* Looks up a directory, `inside` as its user names it. Never NULL; lives until the next call. */
 const struct dir *roots_lookup(const struct systems *, const struct way *, const char *inside);
 
-/* For each of n paths, each ended by a NUL, together `len` bytes: is it a regular file? False for what must not be touched, which the
- * first of them says for all. */
+/* Sets for each of n paths, NUL-terminated, `len` bytes together, whether it is a regular file.
+ * False for paths that must not be touched, which the first one decides for all. */
 void roots_are_files(const struct systems *, const struct way *, const char *paths, size_t len, bool *file, size_t n);
 
-/* Remembers a folder for a while, among others that are remembered. */
+/* Remembers a directory for a while. */
 void roots_remember(struct sys_cache *, const char *path, size_t len);
 bool roots_is_remembered(const struct sys_cache *, const char *path, size_t len);
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* rules.h - the rules as the files of this folder share them. Made from JSON by keys.c. */
+/* rules.h - the compiled rules, shared by the files of this directory. keys.c makes them from JSON.
+ */
 #ifndef IOT_SYSTEMS_RULES_H
 #define IOT_SYSTEMS_RULES_H
 
 #include "pattern.h"
 #include "systems.h"
 
-/* Bounds on what a rule file may ask for; beyond them it is refused. */
+/* Limits of a rule file, which is refused beyond them. */
 #define SYS_FILE_BYTES (1u << 20)    /* one file */
 #define SYS_ENTRIES 256              /* all systems */
 #define SYS_LIST 512                 /* elements of one list */
@@ -22,15 +23,15 @@ struct sys_strings {
 	size_t n;
 };
 
-/* All that is given must hold; a list holds when one of it does, but for argv and env, where all must. */
+/* All given conditions must hold. A list holds when one element does; of argv and env all must. */
 struct sys_process_rule {
-	struct sys_patterns name;        /* comm, else argv[0], else exe: basename */
-	struct sys_patterns title;       /* argv[0], whole */
+	struct sys_patterns name;        /* basename of comm, else of argv[0], else of exe */
+	struct sys_patterns title;       /* argv[0] as a whole */
 	struct sys_patterns argv, cgroup, env;
 	struct sys_strings instance;     /* options whose value names the instance */
-	char *role, *forked;             /* forked: role of its children that run the same program; NULL: role */
-	bool files;                      /* only when it uses files of this system */
-	bool untested;                   /* it was never run, although the system was */
+	char *role, *forked; /* forked: role of children that run the same program; NULL: role */
+	bool files;                      /* only if it uses files of this system */
+	bool untested;                   /* never tried, although the system was */
 };
 
 struct sys_thread_rule {
@@ -39,21 +40,22 @@ struct sys_thread_rule {
 	const char *component;           /* row of components.def or NULL */
 	const char *of;                  /* only for files of this component */
 	char *op;                        /* "read", "write" or NULL */
-	bool direct, buffered;           /* only operations of this kind */
-	bool mixed;                      /* only once a rule with `buffered` held in the same process */
+	bool direct, buffered;           /* only for operations of this kind */
+	bool mixed; /* only after a rule with `buffered` held in the same process */
 };
 
 struct sys_root_rule {
-	struct sys_strings all;          /* markers that a data root has; see marker_holds() */
+	struct sys_strings all;          /* markers of a data root; see marker_holds() */
 	struct sys_patterns layout;      /* paths below it that no other system has */
 };
 
 struct sys_file_rule {
 	struct sys_patterns path;
 	const char *component;           /* row of components.def or NULL */
-	const char *beside;              /* component instead, once a rule with `operation` was seen in its folder */
-	bool operation;                  /* two folders up is the folder of one operation */
-	bool threads;                    /* only threads tell what is done there */
+	/* another component, after a rule with `operation` held in its directory */
+	const char *beside;
+	bool operation;                  /* the directory two levels up belongs to one operation */
+	bool threads;                    /* only thread names tell the operation */
 	char *in;                        /* only for processes of this role */
 };
 
@@ -65,11 +67,12 @@ struct sys_sibling_rule {
 struct sys_entry {
 	struct sys_about about;
 	char *name, *title, *origin;
-	const char *main;                /* component of the file that `siblings` stand beside */
+	const char *main;                /* component of the file that `siblings` stand next to */
 	bool tested, engine;
 	struct sys_strings aliases;
 	struct sys_patterns clients, programs;
-	struct sys_strings elf;          /* only its programs hold one of these; none: they are known by their names alone */
+	/* strings that only its programs contain; none: they are known by name alone */
+	struct sys_strings elf;
 	struct sys_process_rule *processes;
 	struct sys_thread_rule *threads;
 	struct sys_root_rule *roots;
@@ -89,37 +92,41 @@ struct systems {
 	struct sys_programs *programs;   /* program.c */
 };
 
-/* Is the file that a process executes a program of a system? */
+/* Whether the executable of a process is a program of a system. */
 enum sys_program {
 	SYS_PROGRAM_NO,
 	SYS_PROGRAM_YES,
-	SYS_PROGRAM_GONE,                /* the process ended, or it cannot be looked at now */
-	SYS_PROGRAM_HIDDEN,              /* the file lies where we never look: on a network or FUSE file system */
+	SYS_PROGRAM_GONE,                /* the process ended, or it cannot be examined now */
+	/* the file is where it must not be examined: on a network or FUSE file system */
+	SYS_PROGRAM_HIDDEN,
 };
 enum sys_program sys_program_is(const struct systems *, const struct sys_entry *, const struct sys_proc *);
-/* The system that has programs of this file name; NULL none. */
+/* Name of the system with a program of this file name; NULL: none. */
 const char *sys_program_named(const struct systems *, const char *exe);
-/* Register the answers to questions about processes, files and mounts (ask.h); the last two answer by these rules. */
+/* Register the answers to questions about processes, files and mounts (ask.h); the last two answer
+ * by these rules. */
 void sys_process_serve(void);
 void sys_look_serve(void);
 void sys_program_serve(const struct systems *);
 void sys_roots_serve(const struct systems *);
-/* Answers that are kept; freed with free(). */
+/* Makes the cache of answers; freed with free(). */
 struct sys_programs *sys_programs_new(void);
-/* Does a path of a process lie on a file system that could hang us? */
+/* True when a path of a process lies on a file system that could block. */
 bool sys_is_untouchable(struct sys_cache *, uint32_t pid, const char *path);
 
 /* True when one of the patterns matches. */
 bool sys_any(const struct sys_patterns *, const char *subject);
-/* The same word, and there is one. */
+/* True when both are the same word, and there is one. */
 bool sys_is_same(const char *, const char *);
 /* Makes and frees the cache of data roots. */
 struct sys_cache *sys_cache_new(void);
 void sys_cache_free(struct sys_cache *);
-/* The whole of a regular file of at most SYS_FILE_BYTES, NUL-terminated, to be freed; NULL with *why set. */
+/* Reads a regular file of at most SYS_FILE_BYTES, NUL-terminated, to be freed; NULL with *why
+ * set. */
 char *sys_read_small(const char *path, size_t *len, const char **why);
-/* Forgets what the cache holds: call it when entries went away. */
+/* Forgets the contents of the cache. Call it when entries were removed. */
 void sys_cache_forget(struct sys_cache *);
-/* Copies what fits. Always ends with NUL; NULL is "". Bytes stay what they are: who prints them escapes them. */
+/* Copies what fits, NUL-terminated; NULL is "". The bytes are not escaped: the printing code does
+ * that. */
 void sys_text(char *to, size_t size, const char *from);
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* small_file.c - reads small regular files: rule files, and what container engines keep of their containers. */
+/* small_file.c - reads small regular files: rule files, and the files of container engines. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* systems.h - which storage system a process belongs to, in which role, and which component a file is.
+/* systems.h - storage system and role of a process, and component of a file.
  *
- * The rules are data: systems.json inside the program, /etc/iot/systems.d/NAME.json, and files of the user
- * (tracer/iot-systems.5 is their manual). Needs cJSON; knows nothing of probes or stores. Not thread-safe.
+ * The rules are data: systems.json inside the program, /etc/iot/systems.d/NAME.json, and files of
+ * the user (described in tracer/iot-systems.5). Needs cJSON, and nothing of probes or stores. Not
+ * thread-safe.
  *
- * Strings that are returned as `const char *` belong to `struct systems` and live as long as it does.
- * Functions that return int return 0 or a negative errno, after having reported the error in one line on stderr.
+ * A returned `const char *` belongs to `struct systems` and lives as long as it does. A function
+ * that returns int returns 0 or a negative errno after one line on stderr.
  */
 #ifndef IOT_SYSTEMS_H
 #define IOT_SYSTEMS_H
@@ -27,108 +28,121 @@ struct sys_entry;
 
 /* --- rules --- */
 
-/* The built-in rules, then those of SYSTEMS_DIR in the order of their names, then `files`. A later entry replaces
- * an earlier one of the same name. */
+/* Opens the built-in rules, then those of SYSTEMS_DIR in the order of their names, then `files`. A
+ * later entry replaces an earlier one of the same name. */
 int systems_open(struct systems **out, const char *const *files, size_t n);
-/* The same, step by step. A folder that does not exist is no error. After an error only systems_close() may follow. */
+/* The steps of systems_open(). A directory that does not exist is no error. After an error only
+ * systems_close() may follow. */
 int systems_builtin(struct systems **out);
 int systems_add_dir(struct systems *, const char *dir);
 int systems_add_file(struct systems *, const char *path);
 void systems_close(struct systems *);
 
-/* The name of a system from its name or an alias, as in --system NAME; NULL when there is none. */
+/* Name of a system from its name or an alias, as in --system NAME; NULL: none. */
 const char *systems_name(const struct systems *, const char *name);
 
-/* One entry for lists: i from 0; NULL behind the last. `tested`: its rules were run against the real system, but for those that
- * say otherwise. */
+/* An entry for lists: i from 0; NULL after the last. `tested`: its rules were tried on the real
+ * system, except those that say otherwise. */
 struct sys_about {
-	const char *name, *title, *origin;   /* origin: the file it was read from */
+	const char *name, *title, *origin;   /* origin: the file that it was read from */
 	bool tested, engine;
 };
 const struct sys_about *systems_about(const struct systems *, size_t i);
 
 /* --- processes --- */
 
-/* By what a process was recognised, in the order in which it is asked for, and what of it the kernel knows. */
+/* Evidence by which a process was recognised, in the order in which it is tried, and its
+ * confirmation by the kernel. */
 enum sys_by { SYS_BY_NONE, SYS_BY_COMM, SYS_BY_ARGV, SYS_BY_EXE, SYS_BY_CGROUP, SYS_BY_ARGS, SYS_BY_FORK, SYS_BY_FILES };
 enum sys_sure {
 	SYS_SURE_NONE,
-	SYS_SURE_NAME,      /* it only says so: a claim, which makes it no process of the system */
-	SYS_SURE_GROUP,     /* it runs in a control group that the machine's own manager made for the system */
-	SYS_SURE_PROGRAM,   /* the file that it executes is a program of the system */
-	SYS_SURE_FILES,     /* and it uses files that only this system has */
+	SYS_SURE_NAME, /* the process only says so: a claim does not make it part of the system */
+	/* runs in a control group that the machine's own manager made for the system */
+	SYS_SURE_GROUP,
+	SYS_SURE_PROGRAM,   /* executes a program of the system */
+	SYS_SURE_FILES,     /* executes one, and uses files that only this system has */
 };
 
-/* What a process was found to be. A plain value: copy it, keep it; all zero means "nothing". */
+/* Decision about a process. A plain value: copy it, keep it; all zero means "nothing". */
 struct sys_match {
 	const struct sys_entry *entry;
 	const char *system, *role;           /* NULL: not a storage system */
-	const char *client_of;               /* when system is NULL: it is a known client or tool of this system */
-	const struct sys_entry *claim;       /* when system is NULL: it says that it is this one, and nothing confirms it */
+	const char *client_of; /* when system is NULL: a known client or tool of this system */
+	/* when system is NULL: it claims to be this one, and nothing confirms that */
+	const struct sys_entry *claim;
 	const char *claim_role;
-	const struct sys_entry *refused;     /* its program was looked at and is none of this system */
-	const struct sys_entry *maybe;       /* when system is NULL: its arguments fit, its files must show (systems_learn) */
+	const struct sys_entry *refused; /* its program was examined and is none of this system */
+	/* when system is NULL: its arguments fit, its files must confirm it (systems_learn()) */
+	const struct sys_entry *maybe;
 	const char *maybe_role;
-	const char *forked_role;             /* what a child of the same program is called; NULL: like itself */
+	const char *forked_role; /* role of a child that runs the same program; NULL: as its own */
 	enum sys_by by;
 	enum sys_sure sure;
-	bool tested;                         /* false: its rule (also that of `maybe`) comes from documentation, untested */
-	bool more_roots;                     /* than fit */
-	char roots[SYS_ROOTS_LEN];           /* its data roots in order, each NUL-terminated, ended by an empty one */
-	char instance[SYS_INSTANCE_LEN];     /* which of several servers: its data roots, or what its arguments say; "" unknown */
-	char container[SYS_CONTAINER_LEN];   /* name of its container, else its id; "" none */
-	char why[SYS_WHY_LEN];               /* which rule, on what evidence; systems_why() is what people are told */
+	/* false: its rule (also that of `maybe`) comes from documentation and was never tried */
+	bool tested;
+	bool more_roots;                     /* more roots than fit */
+	/* its data roots in order, each NUL-terminated, ended by an empty one */
+	char roots[SYS_ROOTS_LEN];
+	/* tells several servers apart: data roots, or a name in the arguments; "": not known */
+	char instance[SYS_INSTANCE_LEN];
+	char container[SYS_CONTAINER_LEN];   /* name of its container, else its id; "": none */
+	char why[SYS_WHY_LEN]; /* rule and evidence; systems_why() makes the text for people */
 };
 
-/* A process as seen from outside. Everything may be NULL or 0 when it is not known; nothing is kept. */
+/* A process as seen from outside. A member is NULL or 0 when it is not known. Nothing is kept. */
 struct sys_proc {
 	const char *comm;                    /* of the thread-group leader */
 	const char *const *argv;             /* argc strings */
 	size_t argc;
 	const char *exe;                     /* target of /proc/PID/exe */
-	uint32_t pid;                        /* whose executable can be looked at; 0: `program` says what it is */
-	bool gone;                           /* it cannot be looked at any more */
-	const char *program;                 /* name of the system that it is a program of; NULL: of none */
+	uint32_t pid; /* process whose executable can be examined; 0: see `program` */
+	bool gone;                           /* it cannot be examined any more */
+	const char *program; /* system that its executable is a program of; NULL: none */
 	const char *cgroup;                  /* path inside the cgroup file system */
 	const char *container;               /* as in struct sys_match */
-	const char *env;                     /* environment, NUL-separated as in /proc/PID/environ */
+	const char *env; /* environment, NUL-separated as in /proc/PID/environ */
 	size_t env_len;
-	const struct sys_match *parent;      /* what its parent was found to be */
+	const struct sys_match *parent;      /* decision about its parent */
 	bool forked;                         /* runs its parent's program: forked, no exec since */
 };
 
-/* Decides what a process is; again after every exec, and after a fork when it has set its title. Returns true
- * when it belongs to a system. *out is always filled. */
+/* Decides what a process is; call it again after every exec, and after a fork when it has set its
+ * title. Returns true when it belongs to a system. *out is always filled. */
 bool systems_match(const struct systems *, const struct sys_proc *, struct sys_match *out);
 
-/* One line for people: on what evidence a process was recognised, and whether those rules were ever run; or what it claims. */
+/* One line for people: the evidence for a process, and whether its rules were ever tried; or its
+ * claim. */
 void systems_why(const struct sys_match *, char *out, size_t size);
 
-/* Role of a thread of a matched process by the thread's own name, such as "flush" for rocksdb:high; NULL none. */
+/* Role of a thread by its name, in a matched process, such as "flush" for rocksdb:high; NULL:
+ * none. */
 const char *systems_thread_role(const struct sys_match *, const char *comm);
 
-/* What a thread does to a file, for component rules that look at threads (inside BlueStore all is one device). */
+/* Operation of a thread on a file, for component rules about threads (inside BlueStore all is one
+ * device). */
 enum sys_op { SYS_READ, SYS_WRITE };
 struct sys_use {
 	enum sys_op op;
 	bool direct;
-	const char *component;               /* what the file is; may be NULL */
-	bool mixed;                          /* in: a rule for buffered I/O held in this process before; out: also after this one */
+	const char *component;               /* component of the file; may be NULL */
+	/* in: a rule for buffered I/O held in this process before; out: including this operation */
+	bool mixed;
 };
-/* Component of one operation: what the thread's rule says; NULL: no rule, it is what the file is. */
+/* Component of one operation by the thread's rule; NULL: no rule, it is that of the file. */
 const char *systems_thread_component(const struct sys_match *, const char *comm, struct sys_use *);
-/* Do threads of this process tell anything, whatever they do? */
+/* True when thread names of this process tell components. */
 bool systems_has_threads(const struct sys_match *);
-/* Is there a system whose threads may tell more than that a file is `component`? */
+/* True when a system has threads that tell more than `component`. */
 bool systems_threads_tell(const struct systems *, const char *component);
 
-/* Id of the container that a cgroup path belongs to (docker, containerd, cri-o, podman, kubernetes, lxc, nspawn);
- * `out` has SYS_CONTAINER_LEN bytes. False, and "", when it is none. */
+/* Id of the container of a cgroup path (docker, containerd, cri-o, podman, kubernetes, lxc,
+ * nspawn); `out` has SYS_CONTAINER_LEN bytes. Returns false, and "", when there is none. */
 bool systems_container(const char *cgroup, char *out);
 
-/* Name that people gave to the container with this id, from the files of Docker, Podman, containerd and CRI-O below `root` ("" for the
- * machine's own); of Kubernetes "namespace/pod/container". pid: one of its processes, by whose mounts the files of a Docker with another data
- * root are found; 0 none. Same buffer. False, and "", when there is none. */
+/* Name of the container with this id, from the files of Docker, Podman, containerd and CRI-O below
+ * `root` ("" for this machine); in Kubernetes "namespace/pod/container". pid: one of its processes,
+ * whose mounts lead to the files of a Docker with another data root; 0: none. `out` as above.
+ * Returns false, and "", when there is none. */
 bool systems_container_name(const char *root, const char *id, uint32_t pid, char *out);
 
 /* --- files --- */
@@ -136,20 +150,24 @@ bool systems_container_name(const char *root, const char *id, uint32_t pid, char
 enum sys_file_by { SYS_FILE_NONE, SYS_FILE_ROOT, SYS_FILE_LAYOUT, SYS_FILE_SIBLING, SYS_FILE_USER };
 
 struct sys_file {
-	const char *system;                  /* whose data root it lies in, or whose process uses it; NULL none */
+	/* system whose data root contains it, or whose process uses it; NULL: none */
+	const char *system;
 	const char *component;               /* row of components.def; NULL: no rule says */
-	bool threads;                        /* only threads tell more: `component` is what their rules compare with */
-	const char *engine;                  /* embedded engine (rocksdb, leveldb, sqlite) whose file it is; NULL none */
-	enum sys_file_by by;                 /* markers in the root; shape of the path; files beside it; its user only */
+	bool threads; /* only thread names tell more: their rules compare with `component` */
+	const char *engine; /* embedded engine (rocksdb, leveldb, sqlite) of the file; NULL: none */
+	/* markers in the root; shape of the path; files next to it; its user only */
+	enum sys_file_by by;
 	bool tested;
-	size_t main;                         /* it lies beside a database, whose path is so many bytes of its own; else 0 */
-	char root[SYS_ROOT_LEN];             /* data root: tells two instances apart; "" unknown */
-	char where[48];                      /* device and inode of the root, when its path is of another mount namespace; else "" */
+	size_t main; /* length of the database's path that this file stands next to; else 0 */
+	char root[SYS_ROOT_LEN]; /* data root, which tells two instances apart; "": not known */
+	/* device and inode of the root when its path is of another mount namespace; else "" */
+	char where[48];
 };
 
-/* Whose path it is. pid: a process that uses it; 0 none. ours: without that process the path is one of our own mount namespace
- * and root. Else somebody of the same namespace and root serves as well, `other`, 0 none; and when nobody is left, what is remembered
- * of `space`: a number for that namespace and root, which no later ones have; 0 not known. */
+/* The view in which a path is valid. pid: a process that uses it; 0: none. ours: without that
+ * process the path is one of the tracer's mount namespace and root. Otherwise another process of
+ * the same namespace and root serves as well, `other`, 0: none; and when none is left, remembered
+ * answers about `space`: a number of that namespace and root that is never reused; 0: not known. */
 struct sys_view {
 	uint32_t pid;
 	bool ours;
@@ -157,23 +175,26 @@ struct sys_view {
 	uint64_t space;
 };
 
-/* What a file is. `path` is absolute; `user` is what the process that uses it was found to be, or NULL. Looks for marker files in the folders
- * above (never at contents, never on network file systems), remembers what it found for seconds, in bounded memory.
- * After a rename call it again with the new path. Returns true when system or component is known. */
+/* Decides what a file is. `path` is absolute; `user` is the decision about the process that uses
+ * it, or NULL. It looks for marker files in the directories above (never at contents, never on
+ * network file systems), and remembers the results for seconds in bounded memory. After a rename
+ * call it again with the new path. Returns true when system or component is known. */
 bool systems_file(struct systems *, const char *path, struct sys_view, const struct sys_match *user, struct sys_file *out);
 
-/* Tells what a process was found to be, that it uses file `f`: a renamed server is then recognised by its program (of process
- * `pid`; 0: it cannot be looked at), a claim is confirmed where a system's programs have no marks, an unknown program that writes
- * files of an embedded engine belongs to the engine, and the instance becomes the data roots. Call it for files that the process
- * writes. Returns true when *m changed. */
+/* Learns that a process uses file `f`. A renamed server is recognised by its program (of process
+ * `pid`; 0: it cannot be examined), a claim is confirmed where a system's programs have no marks,
+ * an unknown program that writes files of an embedded engine belongs to the engine, and the data
+ * roots become the instance. Call it for files that the process writes. Returns true when *m
+ * changed. */
 bool systems_learn(const struct systems *, struct sys_match *m, const struct sys_file *f, uint32_t pid);
 
-/* The same with all that a process holds: open files, working folder, and data roots that its arguments name. */
+/* Learns from everything that a process holds: open files, working directory, and data roots in its
+ * arguments. */
 bool systems_look(struct systems *, uint32_t pid, struct sys_match *m);
 
 /* --- what runs now --- */
 
-/* What /proc says about a process; strings are owned by it. `parent` of `proc` is left NULL. */
+/* Identity of a process from /proc, which owns its strings. `proc.parent` is NULL. */
 struct sys_ident {
 	uint32_t pid, ppid;
 	uint64_t start_ticks;
@@ -181,11 +202,12 @@ struct sys_ident {
 	struct sys_proc proc;
 	void *memory;
 };
-/* Reads it, silently: -ESRCH when the process is gone, -EBUSY when it cannot be looked at now. Freed with systems_ident_free(). */
+/* Reads it, silently: -ESRCH when the process is gone, -EBUSY when it cannot be examined now. Free
+ * it with systems_ident_free(). */
 int systems_ident(uint32_t pid, struct sys_ident *out);
 void systems_ident_free(struct sys_ident *);
 
-/* Lists the processes of storage systems that run now, why they were recognised, and the roles of their threads. `only` is a
- * name from systems_name(), or NULL for all systems. */
+/* Lists the processes of storage systems that run now, the evidence for them, and the roles of
+ * their threads. `only` is a name from systems_name(), or NULL for all systems. */
 int systems_list(struct systems *, const char *only, FILE *out);
 #endif

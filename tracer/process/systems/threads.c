@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* threads.c - what the threads of a process that is known do there, by their names. */
+/* threads.c - roles and components that the names of threads tell. */
 #include <string.h>
 #include "rules.h"
 
