@@ -26,8 +26,10 @@ enum { STOP = -1 };
  * message. */
 typedef int take(struct options *, const char *value);
 
-static take take_duration, take_output, take_format, take_pid, take_comm, take_cgroup, take_container, take_unit, take_dev, take_all, take_layers, take_ready,
-	take_no_events, take_latency, take_settle, take_label, take_reduced, take_ring, take_table, take_probes, take_system, take_systems, take_wide, take_quiet;
+static take take_duration, take_output, take_format, take_pid, take_comm, take_cgroup,
+	take_container, take_unit, take_dev, take_all, take_layers, take_ready,
+	take_no_events, take_latency, take_settle, take_label, take_reduced, take_ring, take_table,
+	take_probes, take_system, take_systems, take_wide, take_quiet;
 static take take_verbose, take_partial, take_doctor, take_completion, take_version;
 
 /* A row: letter (0: none), name (NULL: the heading of a group), name of the value (NULL: no value;
@@ -131,7 +133,8 @@ static int take_pid(struct options *o, const char *value)
 	line = strstr(status, "\nTgid:");
 	leader = line ? strtoull(line + 6, NULL, 10) : pid;
 	if (leader != pid)
-		return fail_usage("%s is a thread of process %llu: give the process", value, (unsigned long long)leader);
+		return fail_usage("%s is a thread of process %llu: give the process", value,
+			(unsigned long long)leader);
 	if (o->n_pids == MAX_PIDS)
 		return fail_usage("more than %d processes", MAX_PIDS);
 	o->pids[o->n_pids++] = pid;
@@ -146,10 +149,12 @@ static int take_comm(struct options *o, const char *value)
 	return 0;
 }
 
-static int take_group(struct options *o, enum group_kind kind, const char *option, const char *value)
+static int take_group(struct options *o, enum group_kind kind, const char *option,
+	const char *value)
 {
 	if (o->n_group_names == MAX_GROUP_NAMES)
-		return fail_usage("more than %d control groups, containers and units", MAX_GROUP_NAMES);
+		return fail_usage("more than %d control groups, containers and units",
+			MAX_GROUP_NAMES);
 	o->group_kinds[o->n_group_names] = option;
 	o->group_names[o->n_group_names++] = value;
 	return groups_add(&o->groups, kind, value);
@@ -178,7 +183,8 @@ static int take_dev(struct options *o, const char *value)
 	int end = 0;
 
 	if (o->dev_name)
-		return fail_usage("two disks, %s and %s: give one, or none for all", o->dev_name, value);
+		return fail_usage("two disks, %s and %s: give one, or none for all", o->dev_name,
+			value);
 	o->dev_name = value;
 	if (sscanf(value, "%u:%u%n", &major, &minor, &end) == 2 && !value[end])
 		snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/", major, minor);
@@ -192,7 +198,8 @@ static int take_dev(struct options *o, const char *value)
 		return fail_usage("there is no disk '%s'", value);
 	strcpy(path + end, "partition");
 	if (!access(path, F_OK))
-		return fail_usage("'%s' is a partition: requests belong to its disk, give that", value);
+		return fail_usage("'%s' is a partition: requests belong to its disk, give that",
+			value);
 	strcpy(path + end, "mq");
 	if (access(path, F_OK))
 		return fail_usage("'%s' has no requests of its own: give a disk below it", value);
@@ -233,7 +240,8 @@ static int take_layers(struct options *o, const char *value)
 		o->layers |= 1u << LAYER_SYSCALL | 1u << LAYER_URING;
 	/* components belong to files, which these layers report */
 	if (o->layers & 1u << LAYER_STORAGE)
-		o->layers |= 1u << LAYER_SYSCALL | 1u << LAYER_URING | 1u << LAYER_FS | 1u << LAYER_BLOCK;
+		o->layers |= 1u << LAYER_SYSCALL | 1u << LAYER_URING | 1u << LAYER_FS |
+			1u << LAYER_BLOCK;
 	return 0;
 }
 
@@ -276,7 +284,8 @@ static int take_ring(struct options *o, const char *value)
 
 	if (parse_size(value, &o->ring_bytes) || o->ring_bytes < page || o->ring_bytes > 1u << 30 ||
 	    o->ring_bytes & (o->ring_bytes - 1))
-		return fail_usage("ring size '%s' is not a power of two from %lluK to 1G", value, (unsigned long long)page / 1024);
+		return fail_usage("ring size '%s' is not a power of two from %lluK to 1G", value,
+			(unsigned long long)page / 1024);
 	return 0;
 }
 
@@ -286,7 +295,8 @@ static int take_table(struct options *o, const char *value)
 	const char *sign = strchr(value, '=');
 	u64 n;
 
-	if (!sign || sign == value || sign - value >= (int)sizeof(t->name) || parse_number(sign + 1, &n) || n < 32 || n > 1u << 24)
+	if (!sign || sign == value || sign - value >= (int)sizeof(t->name) ||
+	    parse_number(sign + 1, &n) || n < 32 || n > 1u << 24)
 		return fail_usage("table '%s' is not the name of a table, '=' and a number from 32 to 16777216", value);
 	if (!strncmp(value, "told=", 5)) {
 		o->told = n;
@@ -431,7 +441,8 @@ void options_each(void (*call)(const struct completed *))
 			continue;
 		snprintf(name, sizeof(name), "--%s", rows[i].name);
 		c.name = name;
-		c.value = rows[i].value && *rows[i].value == '?' ? rows[i].value + 1 : rows[i].value;
+		c.value = rows[i].value && *rows[i].value == '?' ? rows[i].value + 1 :
+			rows[i].value;
 		for (size_t k = 0; k < N_OF(known); k++)
 			if (!strcmp(known[k].name, rows[i].name)) {
 				c.choices = known[k].choices;
@@ -464,7 +475,8 @@ static int take_command(void *into, char **words, bool behind)
 
 static const struct arguments arguments = {
 	.usage = "[-- COMMAND [ARGUMENT]...]",
-	.doc = "Records every layer that a byte crosses between an application and a device, and on whose behalf. "
+	.doc =
+	"Records every layer that a byte crosses between an application and a device, and on whose behalf. "
 	       "Without an output, the end says in words what happened (iot-analyze STORE).",
 	.n = N_OF(rows), .row = row_argument, .take = take_row, .word = take_command, .rest = true,
 };
@@ -488,7 +500,8 @@ static int take_row(void *into, size_t i, const char *value)
 		return rows[i].take(into, value);
 	if (print_help())
 		return STATUS_FAILED;
-	return fflush(stdout) ? fail_as(STATUS_FAILED, errno, "cannot write standard output") : STOP;
+	return fflush(stdout) ? fail_as(STATUS_FAILED, errno, "cannot write standard output") :
+		STOP;
 }
 
 static bool has_suffix(const char *path, const char *suffix)
@@ -525,7 +538,8 @@ static int choose_formats(struct options *o)
 		return 0;
 	if (o->n_outputs == MAX_OUTPUTS)
 		return fail_usage("more than %d outputs", MAX_OUTPUTS);
-	o->outputs[o->n_outputs++] = (struct output){ "-", o->wide && o->format == FORMAT_JSONL ? FORMAT_JSONL_WIDE : o->format };
+	o->outputs[o->n_outputs++] = (struct output){ "-",
+		o->wide && o->format == FORMAT_JSONL ? FORMAT_JSONL_WIDE : o->format };
 	return 0;
 }
 
@@ -550,7 +564,8 @@ int options_parse(struct options *o, int argc, char **argv)
 
 	*o = (struct options){ .latency = -1 };
 	status = arguments_read(&arguments, o, argc, argv) ?: finish(o);
-	return status == STOP && o->mode == MODE_TRACE ? STATUS_OK : status == STOP ? -1 : status ?: -1;
+	return status == STOP && o->mode == MODE_TRACE ? STATUS_OK : status == STOP ? -1 : status ?:
+		-1;
 }
 
 bool options_by_pid(const struct options *o)
@@ -559,7 +574,8 @@ bool options_by_pid(const struct options *o)
 }
 
 /* Appends formatted text to buf, as much as fits. */
-__attribute__((format(printf, 3, 4))) static void add_text(char *buf, size_t size, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static void add_text(char *buf, size_t size,
+	const char *format, ...)
 {
 	size_t n = strlen(buf);
 	va_list args;

@@ -14,7 +14,8 @@
 
 #define COMMAND_MAX 4096
 
-static const char *const latencies[] = { [LATENCY_NONE] = "none", [LATENCY_SAMPLED] = "sampled", [LATENCY_ALL] = "all" };
+static const char *const latencies[] = { [LATENCY_NONE] = "none", [LATENCY_SAMPLED] = "sampled",
+	[LATENCY_ALL] = "all" };
 
 static const char *const layer_names[] = {
 #define LAYER(sym, name, text, doc) [LAYER_##sym] = name,
@@ -55,7 +56,8 @@ struct said {
 	char names[MAX_INDIRECT][32], reasons[MAX_INDIRECT][256];
 };
 
-static void say(struct said *s, const char *name, const char *of, const char *layer, const char *target, bool chosen, const char *reason)
+static void say(struct said *s, const char *name, const char *of, const char *layer,
+	const char *target, bool chosen, const char *reason)
 {
 	size_t n = s->n;
 
@@ -63,7 +65,8 @@ static void say(struct said *s, const char *name, const char *of, const char *la
 		return;
 	snprintf(s->names[n], sizeof(s->names[n]), "%s__%s", name, of);
 	snprintf(s->reasons[n], sizeof(s->reasons[n]), "%s", reason ?: "");
-	s->rows[n] = (struct probe_info){ s->names[n], layer, target, chosen, reason ? s->reasons[n] : NULL };
+	s->rows[n] = (struct probe_info){ s->names[n], layer, target, chosen,
+		reason ? s->reasons[n] : NULL };
 	s->n++;
 }
 
@@ -85,7 +88,8 @@ static void say_layers(struct said *s, const struct probes *p, const struct opti
 		say(s, "layer", "net", "net", "-", false, probes_lacks(p));
 	missing = probes_unfed(p, LAYER_FS);
 	if (wanted(o, LAYER_BLOCK) && !probes_unfed(p, LAYER_BLOCK) && missing) {
-		snprintf(why, sizeof(why), "nobody is known as an owner of device bytes: %s", missing->reason);
+		snprintf(why, sizeof(why), "nobody is known as an owner of device bytes: %s",
+			missing->reason);
 		say(s, "block", "owners", "block", missing->target, false, why);
 	}
 }
@@ -109,12 +113,13 @@ static void indirect(const struct probes *p, const struct options *o, struct sai
 
 	if (wanted(o, LAYER_VFS) && !layer_has(p, "vfs", false))
 		rows[n++] = (struct probe_info){ "vfs__derived", "vfs", "syscall,uring", false,
-						 "no probe of its own: derived from the calls, and marked so" };
+			"no probe of its own: derived from the calls, and marked so" };
 	if (probes_sockets(p) == SOCKETS_ALL)
-		rows[n++] = (struct probe_info){ "net__by_call", "net", "syscall,uring", true, NULL };
+		rows[n++] = (struct probe_info){ "net__by_call", "net", "syscall,uring", true,
+			NULL };
 	if (probes_hidden(p))
 		rows[n++] = (struct probe_info){ "core__functions", "all", probes_hidden(p), false,
-						 "addresses hidden (kernel.kptr_restrict): " PROBES_HIDDEN_MEANS };
+			"addresses hidden (kernel.kptr_restrict): " PROBES_HIDDEN_MEANS };
 	s->n = n;
 	say_layers(s, p, o);
 	say_systems(s, p, o);
@@ -125,7 +130,8 @@ static bool layer_measured(const struct probes *p, size_t layer)
 {
 	if (probes_feed(layer))
 		return !probes_unfed(p, layer);
-	return layer_has(p, layer_names[layer], true) && (layer != LAYER_NET || probes_sockets(p) != SOCKETS_NONE);
+	return layer_has(p, layer_names[layer], true) &&
+		(layer != LAYER_NET || probes_sockets(p) != SOCKETS_NONE);
 }
 
 static void measured_layers(const struct probes *p, const struct options *o, char *buf)
@@ -161,15 +167,18 @@ static void join(char *const *argv, char *buf, size_t size)
 		n += snprintf(buf + n, size - n, "%s%s", n ? " " : "", *argv);
 }
 
-int describe_run(struct sink *s, const struct options *o, const struct probes *p, u64 start_ns, u64 attach_ns)
+int describe_run(struct sink *s, const struct options *o, const struct probes *p, u64 start_ns,
+	u64 attach_ns)
 {
 	char uuid[37], layers[128], filters[1024], command[COMMAND_MAX];
 	time_t now = time(NULL);
 	struct utsname u;
 	struct tm tm;
 	struct rec_run r = {
-		.schema = IOT_SCHEMA, .uuid = uuid, .label = o->label, .tool = IOT_VERSION, .tier = probes_tier(p),
-		.layers = layers, .events = !o->no_events, .settle = o->settle_text, .latency = latencies[o->latency],
+		.schema = IOT_SCHEMA, .uuid = uuid, .label = o->label, .tool = IOT_VERSION,
+			.tier = probes_tier(p),
+		.layers = layers, .events = !o->no_events, .settle = o->settle_text,
+		.latency = latencies[o->latency],
 		.boot_ns = start_ns, .cpus = sysconf(_SC_NPROCESSORS_ONLN),
 	};
 	int err = make_uuid(uuid);
@@ -197,7 +206,8 @@ int describe_run(struct sink *s, const struct options *o, const struct probes *p
 
 static int describe_probe(struct sink *s, const struct probe_info *i)
 {
-	struct rec_probe r = { .name = i->name, .layer = i->layer, .target = i->target, .chosen = i->chosen, .reason = i->reason };
+	struct rec_probe r = { .name = i->name, .layer = i->layer, .target = i->target,
+		.chosen = i->chosen, .reason = i->reason };
 
 	return s->record(s, REC_probe, &r);
 }
@@ -234,7 +244,8 @@ int describe_losses(struct sink *s, struct probes *p)
 	int err = probes_losses(p, n);
 
 	for (size_t i = 0; i < LOSS_MAX && !err; i++) {
-		struct rec_lost r = { .layer = losses[i].layer, .what = losses[i].what, .effect = losses[i].effect, .n = n[i] };
+		struct rec_lost r = { .layer = losses[i].layer, .what = losses[i].what,
+			.effect = losses[i].effect, .n = n[i] };
 
 		err = s->record(s, REC_lost, &r);
 	}
@@ -255,7 +266,8 @@ int describe_end(struct sink *s, struct probes *p, const struct run_end *e)
 		rec_set(&r, end, dirty_bytes, n);
 	if (!getrusage(RUSAGE_SELF, &u)) {
 		rec_set(&r, end, self_cpu_ns, (u.ru_utime.tv_sec + u.ru_stime.tv_sec) * NSEC +
-						      (u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1000ull);
+						      (u.ru_utime.tv_usec +
+						      u.ru_stime.tv_usec) * 1000ull);
 		rec_set(&r, end, rss_bytes, u.ru_maxrss * 1024ull);
 	}
 	if (!probes_cpu_ns(p, &n))
@@ -269,7 +281,8 @@ static void print_probe(const struct probe_info *i)
 	if (i->reason)
 		printf(" %s", i->reason);
 	else if (i->verified)
-		printf(" frame: %-4u code: %-6u verified: %u", i->frame_bytes, i->code_bytes, i->verified);
+		printf(" frame: %-4u code: %-6u verified: %u", i->frame_bytes, i->code_bytes,
+			i->verified);
 	putchar('\n');
 }
 
@@ -294,10 +307,12 @@ void print_probes(const struct probes *p, const struct options *o, u64 attach_ns
 	printf("tier      %s\n", probes_tier(p));
 	if (probes_copies(p, 2))
 		printf("copies    %zu programs are attached %d times, %zu of them %d times, since this kernel skips the first now and then\n",
-			probes_copies(p, 2), IOT_COPIES, probes_copies(p, IOT_COPIES_MOST), IOT_COPIES_MOST);
+			probes_copies(p, 2), IOT_COPIES, probes_copies(p, IOT_COPIES_MOST),
+			IOT_COPIES_MOST);
 	if (verified)
 		printf("verified  %u instructions, on all paths\n", verified);
-	printf("memory    %.1f MiB of maps and ring in the kernel\n", probes_map_bytes(p) / 1048576.0);
+	printf("memory    %.1f MiB of maps and ring in the kernel\n",
+		probes_map_bytes(p) / 1048576.0);
 	printf("attached  in %.3f s\n", attach_ns / 1e9);
 }
 
@@ -323,7 +338,8 @@ void note_losses(struct probes *p)
 		return;
 	for (size_t i = 0; i < LOSS_MAX; i++) {
 		if (n[i])
-			note("lost: %s: %s: %llu (%s)", losses[i].layer, losses[i].what, (unsigned long long)n[i], losses[i].effect);
+			note("lost: %s: %s: %llu (%s)", losses[i].layer, losses[i].what,
+				(unsigned long long)n[i], losses[i].effect);
 		sum += n[i];
 		events += strcmp(losses[i].what, "ring full") ? 0 : n[i];
 	}

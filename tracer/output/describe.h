@@ -17,7 +17,8 @@ struct run_end {
 };
 
 /* Each writes its records. Returns 0 or a negative errno after a message. */
-int describe_run(struct sink *, const struct options *, const struct probes *, u64 start_ns, u64 attach_ns);
+int describe_run(struct sink *, const struct options *, const struct probes *, u64 start_ns,
+	u64 attach_ns);
 int describe_probes(struct sink *, const struct probes *, const struct options *);
 /* Writes a probe record late__NAME for a file system that was mounted during the run. `denied`: the
  * first of its programs that the kernel refused. */

@@ -22,7 +22,8 @@ static bool lies_beside(const struct outputs *o, int dir, const char *name)
 
 	for (size_t i = 0; outputs_store(o, i, &at, &store); i++)
 		for (size_t n = 0; store && at == dir && n < N_OF(beside); n++)
-			if (!strncmp(name, store, strlen(store)) && !strcmp(name + strlen(store), beside[n]))
+			if (!strncmp(name, store, strlen(store)) &&
+			    !strcmp(name + strlen(store), beside[n]))
 				return true;
 	return false;
 }

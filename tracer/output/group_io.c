@@ -66,7 +66,8 @@ static bool has_io(void *arg, const struct mount *m)
 	if (strcmp(m->fs, "cgroup2") || strlen(m->at) >= sizeof(g->at))
 		return false;
 	snprintf(path, sizeof(path), "%s/cgroup.controllers", m->at);
-	if (read_line(path, words, sizeof(words)) < 0 || (strncmp(words, "io", 2) && !strstr(words, " io")))
+	if (read_line(path, words, sizeof(words)) < 0 ||
+	    (strncmp(words, "io", 2) && !strstr(words, " io")))
 		return false;
 	strcpy(g->at, m->at);
 	return true;
@@ -247,7 +248,8 @@ static const char *why_none(const struct group_io *g, const struct group *one)
 		return "version 2 of control groups, which has io.stat, is not mounted here with controller io";
 	if (!one->end.id)
 		return "the control group was removed before the end of the run: the one above has what was charged to it";
-	if (one->again || (one->begin.id && one->begin.id != one->end.id) || (one->seen && one->seen != one->end.id))
+	if (one->again || (one->begin.id && one->begin.id != one->end.id) ||
+	    (one->seen && one->seen != one->end.id))
 		return "the control group was removed and made again in the run: the counters are those of the last one";
 	if (one->end.err == ENOENT)
 		return "controller io is not on for it (cgroup.subtree_control of the group above)";
@@ -266,7 +268,8 @@ static u64 charged_then(const struct reading *r, u32 dev, int side)
 	return 0;
 }
 
-static void give_group(const struct group_io *g, const struct group *one, void (*give)(void *, const struct rec_truth *), void *arg)
+static void give_group(const struct group_io *g, const struct group *one,
+	void (*give)(void *, const struct rec_truth *), void *arg)
 {
 	char source[2 * PATH_MAX];
 	struct rec_truth r = { .source = source, .cgroup = one->path, .absent = why_none(g, one) };
@@ -290,7 +293,8 @@ static void give_group(const struct group_io *g, const struct group *one, void (
 	}
 }
 
-void group_io_give(const struct group_io *g, void (*give)(void *arg, const struct rec_truth *), void *arg)
+void group_io_give(const struct group_io *g, void (*give)(void *arg, const struct rec_truth *),
+	void *arg)
 {
 	struct group *one, *next;
 

@@ -21,7 +21,8 @@ void group_io_end(struct group_io *);
 
 /* Gives a record for each device and direction of each wanted group, or one that says why there are
  * none. Its strings live until the callback returns. */
-void group_io_give(const struct group_io *, void (*give)(void *arg, const struct rec_truth *), void *arg);
+void group_io_give(const struct group_io *, void (*give)(void *arg, const struct rec_truth *),
+	void *arg);
 
 void group_io_free(struct group_io *);
 

@@ -130,7 +130,8 @@ static bool folder_dev(const char *folder, u32 *dev, u64 *object)
 }
 
 /* Calls back for every entry of a directory whose name has no leading dot. */
-static void each_entry(const char *folder, void (*entry)(struct counters *, const char *name), struct counters *list)
+static void each_entry(const char *folder, void (*entry)(struct counters *, const char *name),
+	struct counters *list)
 {
 	DIR *d = opendir(folder);
 	struct dirent *e;
@@ -169,7 +170,8 @@ static s64 lag_of_ext4(const struct iot_outside *seen, const u64 *counted)
  * completed during the reading, and the kernel had counted all earlier ones, so that the reading
  * and the programs' counts belong to one instant. The walk over the table of requests is slow; it
  * is kept out of the interval where it can be, since a busy disk needs a short interval. */
-static int read_once(const struct probes *p, u32 disk, const char *path, u64 v[MAX_COLUMNS], struct around *a, bool *whole)
+static int read_once(const struct probes *p, u32 disk, const char *path, u64 v[MAX_COLUMNS],
+	struct around *a, bool *whole)
 {
 	u64 again[MAX_COLUMNS];
 	char line[512];
@@ -184,8 +186,10 @@ static int read_once(const struct probes *p, u32 disk, const char *path, u64 v[M
 		return n;
 	}
 	probes_outside(p, disk, &a->after);
-	*whole = settled && !memcmp(&a->before, &a->after, sizeof(a->before)) && read_line(path, line, sizeof(line)) >= 0 &&
-		 numbers(line, again) == n && same_counts(v, again, n) && !probes_unsettled(p, disk);
+	*whole = settled && !memcmp(&a->before, &a->after, sizeof(a->before)) &&
+		read_line(path, line, sizeof(line)) >= 0 &&
+		 numbers(line, again) == n && same_counts(v, again, n) &&
+		 !probes_unsettled(p, disk);
 	return n;
 }
 
@@ -205,7 +209,8 @@ static s64 lag_between(lag_of *lag, const struct around *a, const u64 *counted)
  * belongs to an instant; where none does, the reading that misses least is taken, and the bytes
  * that it can miss become a bound.
  */
-static int read_between(struct counters *list, u32 disk, const char *path, lag_of *lag, u64 v[MAX_COLUMNS], struct around *a)
+static int read_between(struct counters *list, u32 disk, const char *path, lag_of *lag,
+	u64 v[MAX_COLUMNS], struct around *a)
 {
 	const struct timespec pause = { .tv_nsec = PAUSE_NS };
 	u64 now[MAX_COLUMNS] = { 0 }, at, moved_ns;
@@ -217,8 +222,10 @@ static int read_between(struct counters *list, u32 disk, const char *path, lag_o
 	for (int i = 0; i < MAX_READINGS; i++, nanosleep(&pause, NULL)) {
 		at = clock_now(CLOCK_MONOTONIC);
 		n = read_once(list->probes, disk, path, now, &around, &whole);
-		moved_ns = around.before.last_ns > list->since_ns ? around.before.last_ns : list->since_ns;
-		if (!i || whole > best_whole || (whole == best_whole && n && lag_between(lag, &around, now) < best)) {
+		moved_ns = around.before.last_ns > list->since_ns ? around.before.last_ns :
+			list->since_ns;
+		if (!i || whole > best_whole ||
+		    (whole == best_whole && n && lag_between(lag, &around, now) < best)) {
 			best_whole = whole;
 			best = n ? lag_between(lag, &around, now) : 0;
 			memcpy(v, now, sizeof(now));
@@ -226,7 +233,8 @@ static int read_between(struct counters *list, u32 disk, const char *path, lag_o
 		}
 		if (!around.known || !n || (whole && at >= moved_ns + CALM_NS))
 			break;
-		if (best_whole ? i >= MIN_READINGS && at >= list->until_ns : i >= MIN_BUSY_READINGS && at >= list->patience_ns)
+		if (best_whole ? i >= MIN_READINGS && at >= list->until_ns :
+		    i >= MIN_BUSY_READINGS && at >= list->patience_ns)
 			break;
 	}
 	return n;
@@ -315,7 +323,8 @@ static void read_ext4(struct counters *list, const char *name)
 
 	snprintf(c.source, sizeof(c.source), "/sys/fs/ext4/%.90s/session_write_kbytes", name);
 	snprintf(folder, sizeof(folder), "/sys/class/block/%s", name);
-	if (stat(c.source, &s) || !folder_dev(folder, &c.dev, &object) || read_between(list, c.dev, c.source, lag_of_ext4, v, &a) != 1)
+	if (stat(c.source, &s) || !folder_dev(folder, &c.dev, &object) ||
+	    read_between(list, c.dev, c.source, lag_of_ext4, v, &a) != 1)
 		return;
 	c.object = s.st_ino; /* identifies this mount */
 	c.value = v[0] * 1024;
@@ -343,7 +352,8 @@ static int account_of(u32 pid, struct io *io)
 	struct procfs_stat s;
 	char text[512];
 
-	if (procfs_read(pid, "io", text, sizeof(text)) < 0 || sscanf(text, "rchar: %llu wchar: %llu", &rchar, &wchar) != 2 ||
+	if (procfs_read(pid, "io", text, sizeof(text)) < 0 ||
+	    sscanf(text, "rchar: %llu wchar: %llu", &rchar, &wchar) != 2 ||
 	    procfs_stat(pid, &s))
 		return -ENOENT;
 	*io = (struct io){ .pid = pid, .start = s.start_ticks, .rchar = rchar, .wchar = wchar };
@@ -352,7 +362,8 @@ static int account_of(u32 pid, struct io *io)
 
 /* Runs in a helper: reading /proc/PID/io waits for exec_update_lock while the process executes
  * another program. */
-static ssize_t answer_account(void *arg, const void *question, size_t len, void *answer, size_t room)
+static ssize_t answer_account(void *arg, const void *question, size_t len, void *answer,
+	size_t room)
 {
 	const u32 *pid = question;
 	struct io *io = answer;
@@ -368,7 +379,8 @@ static ssize_t answer_account(void *arg, const void *question, size_t len, void 
 
 static int read_io(u32 pid, struct io *io)
 {
-	ssize_t n = ask(ASK_ACCOUNT, (struct ask_about){ .pid = pid }, &pid, sizeof(pid), io, sizeof(*io));
+	ssize_t n = ask(ASK_ACCOUNT, (struct ask_about){ .pid = pid }, &pid, sizeof(pid), io,
+		sizeof(*io));
 
 	io->given = false;
 	return n == sizeof(*io) && io->pid == pid ? 0 : -ENOENT;
@@ -398,7 +410,8 @@ static void keep_io(struct kernel_counters *t, const struct io *io)
 static void read_those(struct those *those)
 {
 	static struct io io[IO_AT_ONCE];
-	ssize_t n = ask(ASK_ACCOUNT, (struct ask_about){ 0 }, those->pid, those->n * sizeof(*those->pid), io, sizeof(io));
+	ssize_t n = ask(ASK_ACCOUNT, (struct ask_about){ 0 }, those->pid,
+		those->n * sizeof(*those->pid), io, sizeof(io));
 
 	for (size_t i = 0; n >= 0 && i < n / sizeof(*io); i++)
 		keep_io(those->counters, &io[i]);
@@ -453,7 +466,8 @@ static const struct counter *find(const struct counters *list, const struct coun
 /* Sets the bytes between two readings that completed while the gate was closed. */
 static void give_edge(const struct counter *begin, const struct counter *end, struct rec_truth *r)
 {
-	u64 before = begin ? begin->before : 0, after = begin ? begin->after : 0, most = end->after - before;
+	u64 before = begin ? begin->before : 0, after = begin ? begin->after : 0,
+		most = end->after - before;
 
 	if (end->around_known && (!begin || begin->around_known)) {
 		rec_set(r, truth, outside, end->before > after ? end->before - after : 0);
@@ -471,16 +485,19 @@ static void give_edge(const struct counter *begin, const struct counter *end, st
  * moved, the switch is ignored. */
 static bool is_uncounted(const struct counter *begin, const struct counter *end)
 {
-	bool ignored = begin && begin->uncounted && end->uncounted && end->traced_known && end->value != begin->value;
+	bool ignored = begin && begin->uncounted && end->uncounted && end->traced_known &&
+		end->value != begin->value;
 
 	return !ignored && (end->uncounted || (begin && begin->uncounted));
 }
 
-void kernel_counters_devices(const struct kernel_counters *t, void (*give)(void *arg, const struct rec_truth *), void *arg)
+void kernel_counters_devices(const struct kernel_counters *t,
+	void (*give)(void *arg, const struct rec_truth *), void *arg)
 {
 	for (size_t i = 0; i < t->end.n; i++) {
 		const struct counter *end = &t->end.c[i], *begin = find(&t->begin, end);
-		struct rec_truth r = { .source = end->source, .what = end->what, .end_value = end->value };
+		struct rec_truth r = { .source = end->source, .what = end->what,
+			.end_value = end->value };
 
 		/* created again under its name: the counts of the first object are lost, unless
 		 * they were 0 */
@@ -497,24 +514,28 @@ void kernel_counters_devices(const struct kernel_counters *t, void (*give)(void 
 	}
 }
 
-static void give_io(u32 pid, const char *what, u64 begin, u64 end, void (*give)(void *, const struct rec_truth *), void *arg)
+static void give_io(u32 pid, const char *what, u64 begin, u64 end,
+	void (*give)(void *, const struct rec_truth *), void *arg)
 {
 	char source[64];
-	struct rec_truth r = { .source = source, .what = what, .begin_value = begin, .end_value = end };
+	struct rec_truth r = { .source = source, .what = what, .begin_value = begin,
+		.end_value = end };
 
 	snprintf(source, sizeof(source), "/proc/%u/io", pid);
 	rec_set(&r, truth, pid, pid);
 	give(arg, &r);
 }
 
-void kernel_counters_process(struct kernel_counters *t, u32 pid, void (*give)(void *arg, const struct rec_truth *), void *arg)
+void kernel_counters_process(struct kernel_counters *t, u32 pid,
+	void (*give)(void *arg, const struct rec_truth *), void *arg)
 {
 	struct io now;
 
 	for (size_t i = 0; i < t->n_io; i++) {
 		struct io *then = &t->io[i];
 
-		if (then->pid != pid || then->given || read_io(pid, &now) || now.start != then->start)
+		if (then->pid != pid || then->given || read_io(pid, &now) ||
+		    now.start != then->start)
 			continue;
 		then->given = true;
 		give_io(pid, "rchar", then->rchar, now.rchar, give, arg);
@@ -535,7 +556,8 @@ static void requests(u64 *done, u64 *in_flight)
 		u64 v[MAX_COLUMNS];
 
 		snprintf(path, sizeof(path), "/sys/block/%s/stat", e->d_name);
-		if (e->d_name[0] == '.' || read_line(path, line, sizeof(line)) < 0 || numbers(line, v) <= IN_FLIGHT)
+		if (e->d_name[0] == '.' || read_line(path, line, sizeof(line)) < 0 ||
+		    numbers(line, v) <= IN_FLIGHT)
 			continue;
 		*done += v[0] + v[4];
 		*in_flight += v[IN_FLIGHT];

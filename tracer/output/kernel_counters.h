@@ -23,10 +23,12 @@ int kernel_counters_end(struct kernel_counters *);
 
 /* Gives records of devices and file systems that were read at both ends. A device without a first
  * reading was created inside the run and began at 0; one that is gone at the end has no record. */
-void kernel_counters_devices(const struct kernel_counters *, void (*give)(void *arg, const struct rec_truth *), void *arg);
+void kernel_counters_devices(const struct kernel_counters *,
+	void (*give)(void *arg, const struct rec_truth *), void *arg);
 
 /* Reads a process that was running before the start and gives its record, once a process. */
-void kernel_counters_process(struct kernel_counters *, u32 pid, void (*give)(void *arg, const struct rec_truth *), void *arg);
+void kernel_counters_process(struct kernel_counters *, u32 pid,
+	void (*give)(void *arg, const struct rec_truth *), void *arg);
 
 /* Waits until no disk has a request in flight and none completes within 2 ms, at most
  * `limit_ns`. */

@@ -173,7 +173,9 @@ static char *find_program(const char *name, int *fd)
 	if (*fd == -EPERM)
 		fail(0, "%s: " PROGRAM_REFUSED, found);
 	else
-		fail(-*fd, "cannot find %s, which says what happened (give an output to do without)", name);
+		fail(-*fd,
+			"cannot find %s, which says what happened (give an output to do without)",
+			name);
 	free(found);
 	return NULL;
 }
@@ -191,7 +193,9 @@ static int open_temporary(struct outputs *o, struct branch *b)
 	if (asprintf(&o->folder, "%s/iot-XXXXXX", tmp && *tmp == '/' ? tmp : "/var/tmp") < 0)
 		return fail(ENOMEM, "temporary store");
 	if (!mkdtemp(o->folder)) {
-		int err = fail(errno, "cannot make a temporary folder %s (TMPDIR names another place)", o->folder);
+		int err = fail(errno,
+			"cannot make a temporary folder %s (TMPDIR names another place)",
+			o->folder);
 
 		free(o->folder);
 		o->folder = NULL;
@@ -245,7 +249,8 @@ int outputs_begin(struct outputs *o)
 	for (size_t i = 0; i < t->n; i++) {
 		struct branch *b = &t->branches[i];
 
-		if (b->fd > STDERR_FILENO && !fstat(b->fd, &s) && S_ISREG(s.st_mode) && ftruncate(b->fd, 0))
+		if (b->fd > STDERR_FILENO && !fstat(b->fd, &s) && S_ISREG(s.st_mode) &&
+		    ftruncate(b->fd, 0))
 			return fail(errno, "cannot empty %s", b->name);
 	}
 	return 0;
@@ -284,7 +289,8 @@ static void remove_made(const struct branch *b)
 {
 	struct stat s;
 
-	if (b->at.dir >= 0 && !fstatat(b->at.dir, b->at.name, &s, AT_SYMLINK_NOFOLLOW) && s.st_dev == b->made.st_dev && s.st_ino == b->made.st_ino)
+	if (b->at.dir >= 0 && !fstatat(b->at.dir, b->at.name, &s, AT_SYMLINK_NOFOLLOW) &&
+	    s.st_dev == b->made.st_dev && s.st_ino == b->made.st_ino)
 		unlinkat(b->at.dir, b->at.name, 0);
 }
 
@@ -325,7 +331,8 @@ bool outputs_store(const struct outputs *o, size_t i, int *dir, const char **nam
 	if (!t || i >= t->n)
 		return false;
 	*dir = -1;
-	*name = t->branches[i].store && t->branches[i].sink ? store_place(t->branches[i].sink, dir) : NULL;
+	*name = t->branches[i].store && t->branches[i].sink ?
+		store_place(t->branches[i].sink, dir) : NULL;
 	return true;
 }
 

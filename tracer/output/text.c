@@ -112,11 +112,14 @@ static const char *clock_text(struct text *t, u64 ns)
 static void put_header(struct text *t)
 {
 	if (t->style == TEXT_TABLE) {
-		t->n += sprintf(t->buf + t->n, "%-23s %-8s %-12s %-8s %-8s %-15s %-8s %-12s %-7s %s\n", "TIME", "SYSTEM", "EVENT_TYPE",
+		t->n += sprintf(t->buf + t->n,
+			"%-23s %-8s %-12s %-8s %-8s %-15s %-8s %-12s %-7s %s\n", "TIME", "SYSTEM",
+			"EVENT_TYPE",
 				"PID", "TID", "COMM", "SIZE", "OFFSET", "LAT(us)", "RET");
 		return;
 	}
-	t->n += sprintf(t->buf + t->n, "%-16s %-12s %-25s %7s %7s %8s %-15s %s\n", "TIME", "LAYER", "EVENT", "SIZE", "ALIGNED",
+	t->n += sprintf(t->buf + t->n, "%-16s %-12s %-25s %7s %7s %8s %-15s %s\n", "TIME", "LAYER",
+		"EVENT", "SIZE", "ALIGNED",
 			"LAT(\u03bcs)", "COMM", "FLAGS");
 	memset(t->buf + t->n, '=', 72);
 	t->n += 72;
@@ -221,13 +224,15 @@ static void put_flags(struct text *t, const struct iot_event *e, u32 bits)
 /* Bytes of the blocks that the range touches. */
 static u64 aligned(const struct iot_event *e)
 {
-	u64 from = e->offset & ~(BLOCK_BYTES - 1), to = (e->offset + e->bytes + BLOCK_BYTES - 1) & ~(BLOCK_BYTES - 1);
+	u64 from = e->offset & ~(BLOCK_BYTES - 1),
+		to = (e->offset + e->bytes + BLOCK_BYTES - 1) & ~(BLOCK_BYTES - 1);
 
 	return e->bytes ? to - from : 0;
 }
 
 /* Appends the columns; the caller ends the line. */
-static void put_columns(struct text *t, const struct iot_event *e, const char *layer, const char *event, u64 size_aligned)
+static void put_columns(struct text *t, const struct iot_event *e, const char *layer,
+	const char *event, u64 size_aligned)
 {
 	u64 ns = t->last_ns + t->wall_ns;
 
@@ -249,7 +254,8 @@ static void put_columns(struct text *t, const struct iot_event *e, const char *l
 	put_blank(t);
 }
 
-static void put_line(struct text *t, const struct iot_event *e, const char *layer, const char *event, u64 size_aligned, u32 bits)
+static void put_line(struct text *t, const struct iot_event *e, const char *layer,
+	const char *event, u64 size_aligned, u32 bits)
 {
 	put_columns(t, e, layer, event, size_aligned);
 	put_flags(t, e, bits);
@@ -271,12 +277,14 @@ static void put_request(struct text *t, const struct iot_event *e)
 /* Appends the storage system's view of a call: its bytes again, on a line of layer STORAGE_SVC. */
 static void put_service(struct text *t, const struct iot_event *e)
 {
-	const char *system = text_who(&t->names, e->owner ? e->owner : e->task)->system, *component = text_component(&t->names, e->file, e->component);
+	const char *system = text_who(&t->names, e->owner ? e->owner : e->task)->system,
+		*component = text_component(&t->names, e->file, e->component);
 	char dir = kinds[e->kind].dir;
 
 	if (*system == '-' || !component)
 		return;
-	put_columns(t, e, layers[LAYER_STORAGE].text, dir == 'r' ? "SVC_READ" : dir == 'w' ? "SVC_WRITE" : dir == 's' ? "SVC_SYNC" : "SVC_META", e->bytes);
+	put_columns(t, e, layers[LAYER_STORAGE].text, dir == 'r' ? "SVC_READ" : dir == 'w' ?
+		"SVC_WRITE" : dir == 's' ? "SVC_SYNC" : "SVC_META", e->bytes);
 	put_flags(t, e, 0);
 	put_blank(t);
 	put_text(t, system, 0);
@@ -301,7 +309,8 @@ static void put_call(struct text *t, const struct iot_event *e)
 		return;
 	put_line(t, e, "APPLICATION", kinds[e->kind].text, e->bytes, e->flags);
 	if (bytes && !t->vfs_measured)
-		put_line(t, e, "OS", dir == 'r' ? "VFS_READ" : "VFS_WRITE", aligned(e), e->flags | FLAG_DERIVED);
+		put_line(t, e, "OS", dir == 'r' ? "VFS_READ" : "VFS_WRITE", aligned(e),
+			e->flags | FLAG_DERIVED);
 	put_service(t, e);
 }
 
@@ -361,7 +370,8 @@ static void put_type(struct text *t, u8 kind, size_t width)
 
 	put_text(t, layers[kinds[kind].layer].upper, 0);
 	t->buf[t->n++] = '_';
-	put_upper(t, kinds[kind].dir == 'r' ? "read" : kinds[kind].dir == 'w' ? "write" : kinds[kind].name);
+	put_upper(t, kinds[kind].dir == 'r' ? "read" : kinds[kind].dir == 'w' ? "write" :
+		kinds[kind].name);
 	pad(t, from, width);
 }
 

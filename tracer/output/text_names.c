@@ -18,7 +18,8 @@ static const char *const words[] = {
 #include "kinds.def"
 #define KIND(sym, layer, name, dir, text, doc) text,
 #include "kinds.def"
-	"SVC_READ", "SVC_WRITE", "SVC_SYNC", "SVC_META", "READ", "WRITE", "SYNC", "META", "OTHER", "FLUSH", "DISCARD", "ZEROES",
+	"SVC_READ", "SVC_WRITE", "SVC_SYNC", "SVC_META", "READ", "WRITE", "SYNC", "META",
+	"OTHER", "FLUSH", "DISCARD", "ZEROES",
 #define FLAG(sym, bit, name, doc) name,
 #include "kinds.def"
 };
@@ -96,7 +97,8 @@ static int learn_file(struct text_names *n, const struct rec_file *r)
 	while (r->id >= n->room_component) {
 		size_t old = n->room_component;
 
-		if (grow((void **)&n->component, n->room_component, &n->room_component, sizeof(*n->component)))
+		if (grow((void **)&n->component, n->room_component, &n->room_component,
+		    sizeof(*n->component)))
 			return fail(ENOMEM, "files of %s", n->output);
 		memset(n->component + old, 0, n->room_component - old);
 	}

@@ -98,14 +98,16 @@ static int sys_number(u32 dev, const char *file, u64 *out)
 {
 	char path[128], text[64];
 
-	return read_line(sys_path(dev, file, path), text, sizeof(text)) < 0 ? -ENOENT : parse_number(text, out);
+	return read_line(sys_path(dev, file, path), text, sizeof(text)) < 0 ? -ENOENT :
+		parse_number(text, out);
 }
 
 static int sys_dev(u32 dev, const char *file, u32 *out)
 {
 	char path[128], text[64];
 
-	return read_line(sys_path(dev, file, path), text, sizeof(text)) < 0 ? -ENOENT : dev_parse(text, out);
+	return read_line(sys_path(dev, file, path), text, sizeof(text)) < 0 ? -ENOENT :
+		dev_parse(text, out);
 }
 
 /* Types of devices, recognised by a file in /sys, most specific first. To add a type: a row. */
@@ -161,7 +163,8 @@ static void look_below(const struct mount *m, struct backing *b)
 	*b = (struct backing){ m->dev, BELOW_UNKNOWN };
 	if (m->dev >> 20) {
 		b->bottom = BELOW_DEVICE;
-	} else if (!strcmp(m->fs, "tmpfs") || !strcmp(m->fs, "ramfs") || !strcmp(m->fs, "hugetlbfs") || mounts_is_remote(m->fs)) {
+	} else if (!strcmp(m->fs, "tmpfs") || !strcmp(m->fs, "ramfs") ||
+	    !strcmp(m->fs, "hugetlbfs") || mounts_is_remote(m->fs)) {
 		b->bottom = BELOW_NOTHING;
 	} else if (*m->source == '/' && !stat(m->source, &s) && S_ISBLK(s.st_mode)) {
 		b->dev = major(s.st_rdev) << 20 | minor(s.st_rdev);
@@ -193,7 +196,8 @@ static bool is_mount_of(void *arg, const struct mount *m)
 }
 
 /* Answers for a loop device, or for a file system that has a number of its own. */
-static ssize_t answer_backing(void *arg, const void *question, size_t len, void *answer, size_t room)
+static ssize_t answer_backing(void *arg, const void *question, size_t len, void *answer,
+	size_t room)
 {
 	static const char deleted[] = " (deleted)";
 	char path[128], file[FIELD_MAX], *end;
@@ -206,7 +210,8 @@ static ssize_t answer_backing(void *arg, const void *question, size_t len, void 
 	memcpy(&dev, question, len);
 	if (!(dev >> 20)) {
 		*b = (struct backing){ dev, BELOW_UNKNOWN };
-		return mounts_find_ours(is_mount_of, b) && b->bottom == BELOW_DEVICE ? (ssize_t)sizeof(*b) : -ENOENT;
+		return mounts_find_ours(is_mount_of, b) && b->bottom == BELOW_DEVICE ?
+			(ssize_t)sizeof(*b) : -ENOENT;
 	}
 	if (read_line(sys_path(dev, "loop/backing_file", path), file, sizeof(file)) <= 0)
 		return -ENOENT;
@@ -225,7 +230,8 @@ void devices_serve(void)
 
 static bool backing_of(u32 dev, struct backing *b)
 {
-	return ask(ASK_BACKING, (struct ask_about){ 0 }, &dev, sizeof(dev), b, sizeof(*b)) == sizeof(*b);
+	return ask(ASK_BACKING, (struct ask_about){ 0 }, &dev, sizeof(dev), b,
+		sizeof(*b)) == sizeof(*b);
 }
 
 /* Names the device below. */
@@ -258,7 +264,8 @@ static void describe_block(struct devices *d, u32 dev)
 	path[strlen(path) - 1] = '\0';
 	len = readlink(path, target, sizeof(target) - 1);
 	target[len > 0 ? len : 0] = '\0';
-	snprintf(d->name, sizeof(d->name), "%.63s", strrchr(target, '/') ? strrchr(target, '/') + 1 : target);
+	snprintf(d->name, sizeof(d->name), "%.63s", strrchr(target, '/') ?
+		strrchr(target, '/') + 1 : target);
 	r->name = d->name;
 	r->type = type_of(dev, &leaf);
 	r->leaf = leaf;
@@ -337,7 +344,8 @@ static void each_in(const char *folder, void (*call)(void *arg, u32 below), void
 
 	while (dir && (e = readdir(dir))) {
 		snprintf(file, sizeof(file), "%.400s/%.128s/dev", folder, e->d_name);
-		if (e->d_name[0] != '.' && read_line(file, name, sizeof(name)) >= 0 && !dev_parse(name, &below))
+		if (e->d_name[0] != '.' && read_line(file, name, sizeof(name)) >= 0 &&
+		    !dev_parse(name, &below))
 			call(arg, below);
 	}
 	if (dir)
@@ -447,7 +455,8 @@ int devices_holder(u32 dev, u32 *volume)
 
 	while (dir && err && (e = readdir(dir))) {
 		snprintf(file, sizeof(file), "holders/%s/dev", e->d_name);
-		snprintf(name, sizeof(name), "/sys/dev/block/%u:%u/%s", dev >> 20, dev & 0xfffff, file);
+		snprintf(name, sizeof(name), "/sys/dev/block/%u:%u/%s", dev >> 20, dev & 0xfffff,
+			file);
 		if (e->d_name[0] != '.' && read_line(name, file, sizeof(file)) >= 0)
 			err = dev_parse(file, volume);
 	}

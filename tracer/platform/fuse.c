@@ -52,11 +52,13 @@ static void look(void *arg, u32 pid, u32 ppid)
 		ssize_t len = readlinkat(dirfd(dir), e->d_name, target, sizeof(target) - 1);
 
 		target[len > 0 ? len : 0] = '\0';
-		holds = !strcmp(target, "/dev/fuse") && is_connection(pid, e->d_name, w->connection);
+		holds = !strcmp(target, "/dev/fuse") &&
+			is_connection(pid, e->d_name, w->connection);
 	}
 	/* a parent that daemonises by forking holds the descriptor until the daemon runs, and
 	 * programs started by the daemon may inherit it */
-	if (holds && !procfs_stat(pid, &s) && (!w->pid || (s.forked && s.start_ticks >= w->began))) {
+	if (holds && !procfs_stat(pid, &s) &&
+	    (!w->pid || (s.forked && s.start_ticks >= w->began))) {
 		w->pid = pid;
 		w->began = s.start_ticks;
 	}
@@ -86,5 +88,6 @@ u32 fuse_server(u32 dev)
 	unsigned int connection = dev & 0xfffff;
 	u32 pid;
 
-	return ask(ASK_SERVER, (struct ask_about){ 0 }, &connection, sizeof(connection), &pid, sizeof(pid)) == sizeof(pid) ? pid : 0;
+	return ask(ASK_SERVER, (struct ask_about){ 0 }, &connection, sizeof(connection), &pid,
+		sizeof(pid)) == sizeof(pid) ? pid : 0;
 }

@@ -136,7 +136,8 @@ static void obey(const struct ask_order *a, const struct helpers_opts *o)
 		return;
 	end_helper(a->helper); /* also forgets one that ended by itself */
 	reap();
-	if (a->order != ASK_MAKE || hung >= HUNG || (a->helper == ASK_SETTLER && o->may.checkpoint && freezer))
+	if (a->order != ASK_MAKE || hung >= HUNG ||
+	    (a->helper == ASK_SETTLER && o->may.checkpoint && freezer))
 		return;
 	helper[a->helper].pid = fork();
 	if (!helper[a->helper].pid)

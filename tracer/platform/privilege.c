@@ -94,10 +94,12 @@ static const struct {
 	{ CAP_DAC_OVERRIDE, ERRANDS }, { CAP_DAC_READ_SEARCH, ERRANDS },
 	/* all that the helpers keep; to change their users, to end them, and to thaw what one left
 	 * frozen */
-	{ CAP_SYS_PTRACE, KEEPER }, { CAP_DAC_READ_SEARCH, KEEPER }, { CAP_SYS_ADMIN, KEEPER, is_checkpoint }, { CAP_DAC_OVERRIDE, KEEPER, has_store },
+	{ CAP_SYS_PTRACE, KEEPER }, { CAP_DAC_READ_SEARCH, KEEPER },
+	{ CAP_SYS_ADMIN, KEEPER, is_checkpoint }, { CAP_DAC_OVERRIDE, KEEPER, has_store },
 	{ CAP_SETUID, KEEPER }, { CAP_SETGID, KEEPER }, { CAP_KILL, KEEPER },
 	/* CAP_SYSLOG: kernel addresses under kptr_restrict; CAP_SYS_ADMIN: types of modules */
-	{ CAP_BPF, LOADER }, { CAP_PERFMON, LOADER }, { CAP_SYSLOG, LOADER }, { CAP_SYS_ADMIN, LOADER, has_modules },
+	{ CAP_BPF, LOADER }, { CAP_PERFMON, LOADER }, { CAP_SYSLOG, LOADER },
+	{ CAP_SYS_ADMIN, LOADER, has_modules },
 };
 
 /* Keeps the capabilities of `who` and no others. */
@@ -128,8 +130,8 @@ static int keep(enum who who, const struct privilege_opts *o)
 static bool leave_root(void)
 {
 	uid_t uid = NOBODYS + getpid();
-	bool left = (geteuid() && getuid()) || (!prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) && !setgroups(0, NULL) &&
-						!setresgid(uid, uid, uid) && !setresuid(uid, uid, uid));
+	bool left = (geteuid() && getuid()) || (!prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) &&
+		!setgroups(0, NULL) && !setresgid(uid, uid, uid) && !setresuid(uid, uid, uid));
 
 	close_memory();
 	return left;

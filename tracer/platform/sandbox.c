@@ -49,8 +49,9 @@
 
 #define WRITES (O_WRONLY | O_RDWR | O_CREAT | O_TRUNC | (O_TMPFILE & ~O_DIRECTORY))
 #define B(cmd) (1u << BPF_##cmd)
-#define MAP_CALLS (B(MAP_LOOKUP_ELEM) | B(MAP_UPDATE_ELEM) | B(MAP_DELETE_ELEM) | B(MAP_GET_NEXT_KEY) | B(PROG_TEST_RUN) | \
-	B(OBJ_GET_INFO_BY_FD) | B(MAP_LOOKUP_AND_DELETE_ELEM) | B(MAP_LOOKUP_BATCH) | B(MAP_LOOKUP_AND_DELETE_BATCH) | \
+#define MAP_CALLS (B(MAP_LOOKUP_ELEM) | B(MAP_UPDATE_ELEM) | B(MAP_DELETE_ELEM) | \
+	B(MAP_GET_NEXT_KEY) | B(PROG_TEST_RUN) | B(OBJ_GET_INFO_BY_FD) | \
+	B(MAP_LOOKUP_AND_DELETE_ELEM) | B(MAP_LOOKUP_BATCH) | B(MAP_LOOKUP_AND_DELETE_BATCH) | \
 	B(MAP_UPDATE_BATCH) | B(MAP_DELETE_BATCH))
 
 enum when { ALWAYS, RECORDING, LOOKING };
@@ -71,32 +72,39 @@ static const struct call {
 	{ SYS_mmap, ALWAYS, NONE_OF, 2, PROT_EXEC },
 	{ SYS_mprotect, ALWAYS, NONE_OF, 2, PROT_EXEC },
 	/* descriptors */
-	{ SYS_read }, { SYS_readv }, { SYS_pread64 }, { SYS_preadv }, { SYS_write }, { SYS_writev }, { SYS_pwrite64 }, { SYS_pwritev },
-	{ SYS_sendto }, { SYS_recvfrom }, { SYS_close }, { SYS_lseek }, { SYS_ftruncate }, { SYS_fallocate }, { SYS_fsync }, { SYS_fdatasync },
-	{ SYS_sync_file_range }, { SYS_fadvise64 }, { SYS_flock }, { SYS_fcntl }, { SYS_dup }, { SYS_dup3 }, { SYS_ppoll }, { SYS_pselect6 },
-	{ SYS_epoll_ctl }, { SYS_epoll_pwait },
+	{ SYS_read }, { SYS_readv }, { SYS_pread64 }, { SYS_preadv }, { SYS_write }, { SYS_writev },
+	{ SYS_pwrite64 }, { SYS_pwritev }, { SYS_sendto }, { SYS_recvfrom }, { SYS_close },
+	{ SYS_lseek }, { SYS_ftruncate }, { SYS_fallocate }, { SYS_fsync }, { SYS_fdatasync },
+	{ SYS_sync_file_range }, { SYS_fadvise64 }, { SYS_flock }, { SYS_fcntl }, { SYS_dup },
+	{ SYS_dup3 }, { SYS_ppoll }, { SYS_pselect6 }, { SYS_epoll_ctl }, { SYS_epoll_pwait },
 	{ SYS_ioctl, ALWAYS, EQUAL, 1, TCGETS }, { SYS_ioctl, ALWAYS, EQUAL, 1, FIONREAD },
 	/* metadata of files */
-	{ SYS_newfstatat }, { SYS_fstat }, { SYS_statx }, { SYS_statfs }, { SYS_fstatfs }, { SYS_readlinkat }, { SYS_getdents64 },
-	{ SYS_getxattr }, { SYS_lgetxattr }, { SYS_fgetxattr }, { SYS_faccessat }, { SYS_faccessat2 }, { SYS_getcwd },
+	{ SYS_newfstatat }, { SYS_fstat }, { SYS_statx }, { SYS_statfs }, { SYS_fstatfs },
+	{ SYS_readlinkat }, { SYS_getdents64 }, { SYS_getxattr }, { SYS_lgetxattr },
+	{ SYS_fgetxattr }, { SYS_faccessat }, { SYS_faccessat2 }, { SYS_getcwd },
 	/* memory, time, threads, the process itself */
-	{ SYS_brk }, { SYS_munmap }, { SYS_mremap }, { SYS_madvise }, { SYS_membarrier }, { SYS_futex }, { SYS_sched_yield },
-	{ SYS_sched_getaffinity }, { SYS_set_robust_list }, { SYS_rseq }, { SYS_getrandom }, { SYS_clock_gettime }, { SYS_clock_nanosleep },
-	{ SYS_nanosleep }, { SYS_gettimeofday }, { SYS_getrusage }, { SYS_prlimit64, ALWAYS, EQUAL, 2, 0 }, { SYS_sysinfo }, { SYS_uname },
-	{ SYS_getpid }, { SYS_gettid }, { SYS_getppid }, { SYS_getuid }, { SYS_geteuid }, { SYS_getgid }, { SYS_getegid },
-	{ SYS_rt_sigtimedwait }, { SYS_rt_sigprocmask }, { SYS_rt_sigaction }, { SYS_rt_sigreturn }, { SYS_sigaltstack }, { SYS_restart_syscall },
-	{ SYS_tgkill }, { SYS_wait4 }, { SYS_exit }, { SYS_exit_group },
+	{ SYS_brk }, { SYS_munmap }, { SYS_mremap }, { SYS_madvise }, { SYS_membarrier },
+	{ SYS_futex }, { SYS_sched_yield }, { SYS_sched_getaffinity }, { SYS_set_robust_list },
+	{ SYS_rseq }, { SYS_getrandom }, { SYS_clock_gettime }, { SYS_clock_nanosleep },
+	{ SYS_nanosleep }, { SYS_gettimeofday }, { SYS_getrusage },
+	{ SYS_prlimit64, ALWAYS, EQUAL, 2, 0 }, { SYS_sysinfo }, { SYS_uname }, { SYS_getpid },
+	{ SYS_gettid }, { SYS_getppid }, { SYS_getuid }, { SYS_geteuid }, { SYS_getgid },
+	{ SYS_getegid }, { SYS_rt_sigtimedwait }, { SYS_rt_sigprocmask }, { SYS_rt_sigaction },
+	{ SYS_rt_sigreturn }, { SYS_sigaltstack }, { SYS_restart_syscall }, { SYS_tgkill },
+	{ SYS_wait4 }, { SYS_exit }, { SYS_exit_group },
 	{ SYS_clone, RECORDING, SOME_OF, 0, CLONE_THREAD },
 	/* for helpers: files inside a container, and syncs and checkpoints where they have the
 	 * right to them */
 	/* opens a control group by its id */
 	{ SYS_open_by_handle_at, LOOKING, NONE_OF, 2, WRITES },
-	{ SYS_openat2, LOOKING }, { SYS_syncfs, LOOKING }, { SYS_sync, LOOKING }, { SYS_ioctl, LOOKING, EQUAL, 1, (u32)FS_IOC_GETVERSION },
-	{ SYS_ioctl, LOOKING, EQUAL, 1, (u32)EXT4_CHECKPOINT }, { SYS_ioctl, LOOKING, EQUAL, 1, (u32)FIFREEZE },
+	{ SYS_openat2, LOOKING }, { SYS_syncfs, LOOKING }, { SYS_sync, LOOKING },
+	{ SYS_ioctl, LOOKING, EQUAL, 1, (u32)FS_IOC_GETVERSION },
+	{ SYS_ioctl, LOOKING, EQUAL, 1, (u32)EXT4_CHECKPOINT },
+	{ SYS_ioctl, LOOKING, EQUAL, 1, (u32)FIFREEZE },
 	{ SYS_ioctl, LOOKING, EQUAL, 1, (u32)FITHAW },
 #ifdef __x86_64__ /* older names of some of them */
-	{ SYS_poll }, { SYS_select }, { SYS_epoll_wait }, { SYS_stat }, { SYS_lstat }, { SYS_readlink }, { SYS_access }, { SYS_getpgrp },
-	{ SYS_time },
+	{ SYS_poll }, { SYS_select }, { SYS_epoll_wait }, { SYS_stat }, { SYS_lstat },
+	{ SYS_readlink }, { SYS_access }, { SYS_getpgrp }, { SYS_time },
 #endif
 };
 
@@ -108,19 +116,22 @@ static const struct call {
  * again, for the next row. */
 static size_t put_test(struct sock_filter *p, const struct call *c)
 {
-	static const u16 jumps[] = { [NONE_OF] = BPF_JSET, [SOME_OF] = BPF_JSET, [EQUAL] = BPF_JEQ, [NUMBER_IN] = BPF_JSET };
+	static const u16 jumps[] = { [NONE_OF] = BPF_JSET, [SOME_OF] = BPF_JSET, [EQUAL] = BPF_JEQ,
+		[NUMBER_IN] = BPF_JSET };
 	bool yes = c->test != NONE_OF; /* outcome that the jump must find */
 	size_t n = 0;
 
 	/* little-endian, as all supported machines */
-	p[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args) + 8 * c->arg);
+	p[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+		offsetof(struct seccomp_data, args) + 8 * c->arg);
 	if (c->test == NUMBER_IN) {
 		p[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, 31, 5, 0);
 		p[n++] = (struct sock_filter)BPF_STMT(BPF_MISC | BPF_TAX, 0);
 		p[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_IMM, 1);
 		p[n++] = (struct sock_filter)BPF_STMT(BPF_ALU | BPF_LSH | BPF_X, 0);
 	}
-	p[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | jumps[c->test] | BPF_K, c->value, yes ? 0 : 1, yes ? 1 : 0);
+	p[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | jumps[c->test] | BPF_K, c->value,
+		yes ? 0 : 1, yes ? 1 : 0);
 	p[n++] = (struct sock_filter)RETURN(SECCOMP_RET_ALLOW);
 	p[n++] = (struct sock_filter)LOAD(nr);
 	return n;
@@ -155,7 +166,8 @@ int sandbox_calls(enum sandbox whose)
 	code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone3, 0, 1);
 	code[n++] = (struct sock_filter)RETURN(SECCOMP_RET_ERRNO | ENOSYS);
 	for (size_t i = 0; i < N_OF(calls); i++)
-		if (calls[i].when == ALWAYS || (calls[i].when == LOOKING) == (whose == SANDBOX_HELPER))
+		if (calls[i].when == ALWAYS ||
+		    (calls[i].when == LOOKING) == (whose == SANDBOX_HELPER))
 			n += put_call(code + n, &calls[i]);
 	code[n++] = (struct sock_filter)RETURN(SECCOMP_RET_ERRNO | EPERM);
 	program.len = n;
@@ -196,7 +208,8 @@ int sandbox_files(void)
 {
 	long version = syscall(LANDLOCK_CREATE, NULL, 0, LANDLOCK_VERSION);
 	struct landlock_rules rules = { 0 };
-	size_t size = version < 4 ? offsetof(struct landlock_rules, ports) : version < 6 ? offsetof(struct landlock_rules, scopes) : sizeof(rules);
+	size_t size = version < 4 ? offsetof(struct landlock_rules, ports) : version < 6 ?
+		offsetof(struct landlock_rules, scopes) : sizeof(rules);
 	auto_close int fd = -1;
 
 	if (version < 0 || NO_LANDLOCK)

@@ -73,19 +73,24 @@ static void say_error(struct settle_job *j, int err)
 {
 	const char *mount = j->mounts[j->at];
 
-	first(&j->err, *mount ? fail(err, "cannot sync the file system at %s", mount) : fail(err, "cannot sync all file systems"));
+	first(&j->err, *mount ? fail(err, "cannot sync the file system at %s", mount) :
+		fail(err, "cannot sync all file systems"));
 }
 
 static void say_checkpoint_error(struct settle_job *j, int err)
 {
-	first(&j->checkpoint_err, fail(err, "cannot have what the journal of the file system at %s holds put in place", j->mounts[j->at]));
+	first(&j->checkpoint_err,
+		fail(err,
+		"cannot have what the journal of the file system at %s holds put in place",
+		j->mounts[j->at]));
 }
 
 /* Has the next file system synced. */
 static void go_on(struct settle_job *j)
 {
 	for (; j->at < j->n; j->at++) {
-		struct { struct asked a; char mount[PATH_MAX]; } q = { { j->devs[j->at], j->checkpoint } };
+		struct { struct asked a; char mount[PATH_MAX];
+			} q = { { j->devs[j->at], j->checkpoint } };
 		int err;
 
 		j->since_ns = clock_now(CLOCK_MONOTONIC);
@@ -118,7 +123,8 @@ int settle_start(struct settle_job **out, const struct settle_what *what)
 	struct settle_job *j = calloc(1, sizeof(*j));
 
 	*out = j;
-	if (!j || !(j->mounts = calloc(what->n + 1, sizeof(*j->mounts))) || !(j->devs = calloc(what->n + 1, sizeof(*j->devs))) ||
+	if (!j || !(j->mounts = calloc(what->n + 1, sizeof(*j->mounts))) ||
+	    !(j->devs = calloc(what->n + 1, sizeof(*j->devs))) ||
 	    !(j->remote = calloc(what->n + 1, sizeof(*j->remote))))
 		return fail(ENOMEM, "settling");
 	if (what->all && !(j->mounts[j->n++] = strdup("")))

@@ -44,6 +44,7 @@ void note_progress(const char *format, ...)
 	va_start(args, format);
 	n = vsnprintf(line, sizeof(line), format, args);
 	va_end(args);
-	if (n > 0 && n < (int)sizeof(line) && poll(&p, 1, 0) == 1 && write(STDERR_FILENO, line, n) < 0)
+	if (n > 0 && n < (int)sizeof(line) && poll(&p, 1, 0) == 1 &&
+	    write(STDERR_FILENO, line, n) < 0)
 		return; /* the next line will be seen */
 }

@@ -38,10 +38,12 @@ static void miss_before(struct event_batches *p, struct event_batch_reader *r, u
 }
 
 /* Gives the events of a batch before `to` that were not taken. */
-static size_t give(struct event_batch_reader *r, const struct iot_ring_pack *p, u64 to, event_batch_event *event, void *arg)
+static size_t give(struct event_batch_reader *r, const struct iot_ring_pack *p, u64 to,
+	event_batch_event *event, void *arg)
 {
 	struct iot_event e = {
-		.task = p->proc, .tid = p->tid, .owner = p->proc, .file = p->file, .dev = p->dev, .cpu = p->cpu, .kind = p->kind, .sub = p->sub,
+		.task = p->proc, .tid = p->tid, .owner = p->proc, .file = p->file, .dev = p->dev,
+			.cpu = p->cpu, .kind = p->kind, .sub = p->sub,
 		.how = HOW_EXACT,
 	};
 	u64 from = r->taken;
@@ -60,7 +62,8 @@ static size_t give(struct event_batch_reader *r, const struct iot_ring_pack *p, 
 	return r->taken - from;
 }
 
-size_t event_batch_take(struct event_batches *p, const struct iot_ring_pack *pack, event_batch_event *event, void *arg)
+size_t event_batch_take(struct event_batches *p, const struct iot_ring_pack *pack,
+	event_batch_event *event, void *arg)
 {
 	struct event_batch_reader *r = &p->of[pack->cpu];
 
@@ -78,7 +81,8 @@ void event_batch_mark(struct event_batches *p)
 
 /* Copies the batches of a processor as of one instant. False: the kernel side was about to
  * overwrite the older one. */
-static bool copy(const struct iot_packs *all, u64 *begun, struct iot_ring_pack *before, struct iot_ring_pack *now)
+static bool copy(const struct iot_packs *all, u64 *begun, struct iot_ring_pack *before,
+	struct iot_ring_pack *now)
 {
 	*begun = __atomic_load_n(&all->begun, __ATOMIC_ACQUIRE);
 	*now = all->pack[(*begun / 2 - 1) % 2];

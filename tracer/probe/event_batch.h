@@ -24,7 +24,8 @@ typedef void event_batch_event(void *arg, const struct iot_event *);
 int event_batch_open(struct event_batches *, int fd, int cpus);
 
 /* Takes a batch from the ring. Returns how many of its events had not been taken. */
-size_t event_batch_take(struct event_batches *, const struct iot_ring_pack *, event_batch_event *event, void *arg);
+size_t event_batch_take(struct event_batches *, const struct iot_ring_pack *,
+	event_batch_event *event, void *arg);
 
 /* Marks what exists now. After the records that the ring held then were read,
  * event_batch_take_rest() takes the marked events of batches that were not in the ring. */

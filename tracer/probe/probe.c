@@ -21,7 +21,8 @@
  * before), it is certain only in the initial PID namespace. */
 static int find_self(struct probes *p)
 {
-	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "who", .btf_custom_path = p->modules_hidden ? TYPES_FILE : NULL);
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "who",
+		.btf_custom_path = p->modules_hidden ? TYPES_FILE : NULL);
 	LIBBPF_OPTS(bpf_test_run_opts, run, .ctx_in = &p->self, .ctx_size_in = sizeof(p->self));
 	struct bpf_object *o = bpf_object__open_mem(obj_who, obj_who_end - obj_who, &opts);
 	struct bpf_program *g = o ? bpf_object__find_program_by_name(o, "who__self") : NULL;
@@ -34,7 +35,8 @@ static int find_self(struct probes *p)
 	if (!err || probes_over(p))
 		return err;
 	if (stat("/proc/self/ns/pid", &s) || s.st_ino != FIRST_PID_NS)
-		return fail(err, "cannot tell which process this is outside of its PID namespace: run it in the initial one");
+		return fail(err,
+			"cannot tell which process this is outside of its PID namespace: run it in the initial one");
 	p->self = (struct iot_self){ .tgid = getpid() };
 	return 0;
 }
@@ -82,7 +84,8 @@ static int prepare(struct probes *p)
 	p->vmlinux = btf__load_vmlinux_btf();
 	if (!p->vmlinux)
 		/* libbpf returns ESRCH whatever the reason was */
-		return fail(errno == ESRCH ? 0 : errno, "cannot read the kernel's types in " TYPES_FILE);
+		return fail(errno == ESRCH ? 0 : errno,
+			"cannot read the kernel's types in " TYPES_FILE);
 	p->casts = btf__find_by_name_kind(p->vmlinux, "bpf_rdonly_cast", BTF_KIND_FUNC) > 0;
 	p->lacks = lacking(p);
 	p->modules_hidden = types_hide_modules();
@@ -105,7 +108,8 @@ static int map_sums(struct probes *p)
 	if (slots == MAP_FAILED)
 		return fail(errno, "cannot map the sums by file");
 	p->sum_slots = slots;
-	slots = mmap(NULL, SUM_USERS_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, map_fd(p, "filesum_users"), 0);
+	slots = mmap(NULL, SUM_USERS_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED,
+		map_fd(p, "filesum_users"), 0);
 	if (slots == MAP_FAILED)
 		return fail(errno, "cannot map the sums by file");
 	p->sum_users = slots;
@@ -171,13 +175,16 @@ static int open_all(struct probes *p)
 		return -EINTR;
 	for (size_t i = 0; i < n_programs; i++)
 		if (!p->info[i].chosen && !p->info[i].reason)
-			program_refuse(p, programs[i].name, programs[i].reduced && !p->lacks ? NOT_NEEDED : NOT_ASKED);
+			program_refuse(p, programs[i].name,
+				programs[i].reduced && !p->lacks ? NOT_NEEDED : NOT_ASKED);
 	err = ring_open(&p->ring, map_fd(p, "ring"), bpf_map__max_entries(map_of(p, "ring")));
 	if (!err)
-		err = ring_open(&p->names, map_fd(p, "names"), bpf_map__max_entries(map_of(p, "names")));
+		err = ring_open(&p->names, map_fd(p, "names"),
+			bpf_map__max_entries(map_of(p, "names")));
 	if (err)
 		return fail(err, "cannot map the ring");
-	return maps_check(p) ?: map_tables(p) ?: map_sums(p) ?: event_batch_open(&p->batches, map_fd(p, "packs"), p->opts.events ? p->cpus : 0);
+	return maps_check(p) ?: map_tables(p) ?: map_sums(p) ?:
+		event_batch_open(&p->batches, map_fd(p, "packs"), p->opts.events ? p->cpus : 0);
 }
 
 int probes_open(struct probes **out, const struct probe_opts *opts)
@@ -250,7 +257,8 @@ u64 probes_map_bytes(const struct probes *p)
 /* True when the full tier lacks the program, but not when nothing exists that it could see. */
 static bool is_lacking(const struct probes *p, size_t row)
 {
-	return programs[row].full && !p->info[row].chosen && strcmp(p->info[row].reason, NOT_MOUNTED);
+	return programs[row].full && !p->info[row].chosen &&
+		strcmp(p->info[row].reason, NOT_MOUNTED);
 }
 
 const struct probe_info *probes_refused(const struct probes *p)
@@ -308,7 +316,8 @@ static bool is_for_other(const char *program, const char *fs)
 		if (strncmp(other, FS_OBJECT, strlen(FS_OBJECT)))
 			continue;
 		other += strlen(FS_OBJECT);
-		if (strcmp(other, fs) && !strncmp(program, other, strlen(other)) && !strncmp(program + strlen(other), "__", 2))
+		if (strcmp(other, fs) && !strncmp(program, other, strlen(other)) &&
+		    !strncmp(program + strlen(other), "__", 2))
 			return true;
 	}
 	return false;
@@ -448,7 +457,8 @@ void probes_second(struct probes *p)
 
 	/* the sweep walks both tables: only when they fill up, and now and then to free the memory
 	 * of stale entries */
-	if (p->state->writers > p->max_writers / 8 || p->state->claims > p->max_claims / 8 || !(second % 32))
+	if (p->state->writers > p->max_writers / 8 || p->state->claims > p->max_claims / 8 ||
+	    !(second % 32))
 		program_call(p, "cache__sweep", &ask, sizeof(ask));
 }
 

@@ -116,7 +116,8 @@ const char *probes_made_by(void);
 /* Kernel functions whose addresses are hidden (kernel.kptr_restrict), so that their work is not
  * recognised; NULL: none. */
 const char *probes_hidden(const struct probes *);
-#define PROBES_HIDDEN_MEANS "bytes of loop devices can count twice, ext4's conversions and some direct I/O have no owner"
+#define PROBES_HIDDEN_MEANS \
+	"bytes of loop devices can count twice, ext4's conversions and some direct I/O have no owner"
 const char *probes_tier(const struct probes *); /* "full" or "reduced" */
 /* reason why only calls and devices are measured, as on older kernels; NULL: the full tier is
  * tried */
@@ -169,7 +170,8 @@ void probes_second(struct probes *);
 
 /* Calls back once for every aggregate in use, with its number and its sums over all processors
  * since it got its key. */
-typedef void probes_cell(void *arg, u32 number, const struct iot_cell_key *, const struct iot_cell *);
+typedef void probes_cell(void *arg, u32 number, const struct iot_cell_key *,
+	const struct iot_cell *);
 int probes_cells(struct probes *, probes_cell *cell, void *arg);
 /* True when more than half of the table of aggregates is in use. */
 bool probes_cells_scarce(const struct probes *);
@@ -218,16 +220,20 @@ void probes_sum_free(struct probes *, u32 slot);
  * silently, when its number is too large. */
 int probes_set_nameless(struct probes *, u32 proc, bool yes);
 /* Calls back for every file whose path was not sent. */
-int probes_files(struct probes *, void (*file)(void *arg, u32 id, u32 dev, u64 ino, u32 gen), void *arg);
+int probes_files(struct probes *, void (*file)(void *arg, u32 id, u32 dev, u64 ino, u32 gen),
+	void *arg);
 /* Calls back for the journal credits of calls. */
-int probes_puts(struct probes *, void (*put)(void *arg, const struct iot_put_key *, const struct iot_put *), void *arg);
+int probes_puts(struct probes *, void (*put)(void *arg, const struct iot_put_key *,
+	const struct iot_put *), void *arg);
 /* Calls back for every histogram bucket that is not empty. other: sockets, pipes and other
  * descriptors that are not files. */
-int probes_hists(struct probes *, void (*hist)(void *arg, u8 kind, u32 group, bool other, u32 bucket, u64 n), void *arg);
+int probes_hists(struct probes *, void (*hist)(void *arg, u8 kind, u32 group, bool other,
+	u32 bucket, u64 n), void *arg);
 /* Calls back for every process of the run, with its accounting so far. */
 int probes_procs(struct probes *, void (*proc)(void *arg, const struct iot_proc *), void *arg);
 /* Calls back for every flow of the run; for none where layer net is not measured. */
-int probes_flows(struct probes *, void (*flow)(void *arg, const struct iot_flow_key *, const struct iot_flow *), void *arg);
+int probes_flows(struct probes *, void (*flow)(void *arg, const struct iot_flow_key *,
+	const struct iot_flow *), void *arg);
 /* Numbers of table elements in use. */
 struct probe_use {
 	u32 cells, flows, procs, files;

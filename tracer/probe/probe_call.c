@@ -7,7 +7,8 @@
 static int program_fd(const struct probes *p, const char *name)
 {
 	for (size_t i = 0; i < n_objects; i++) {
-		struct bpf_program *g = p->obj[i] ? bpf_object__find_program_by_name(p->obj[i], name) : NULL;
+		struct bpf_program *g = p->obj[i] ? bpf_object__find_program_by_name(p->obj[i],
+			name) : NULL;
 
 		if (g && bpf_program__fd(g) >= 0)
 			return bpf_program__fd(g);
@@ -43,7 +44,8 @@ void late_share(struct probes *p)
 
 	for (bool first = true; n != p->shared && fd >= 0 && !err; first = false) {
 		count = SHARE_BATCH;
-		err = bpf_map_lookup_and_delete_batch(fd, first ? NULL : &at, &at, keys, pieces, &count, NULL);
+		err = bpf_map_lookup_and_delete_batch(fd, first ? NULL : &at, &at, keys, pieces,
+			&count, NULL);
 		for (u32 i = 0; i < count && (!err || err == -ENOENT); i++)
 			program_call(p, "block__share", &pieces[i], sizeof(pieces[i]));
 	}

@@ -26,7 +26,8 @@ const char *probes_made_by(void)
 	static char line[64];
 
 	if (!*line)
-		snprintf(line, sizeof(line), "%.*s", objects_made_by ? (int)strcspn(objects_made_by, "\n") : 0, objects_made_by ?: "");
+		snprintf(line, sizeof(line), "%.*s", objects_made_by ?
+			(int)strcspn(objects_made_by, "\n") : 0, objects_made_by ?: "");
 	return *line ? line : "an unknown compiler";
 }
 
@@ -46,7 +47,8 @@ const char *probes_wrong_types(void)
 	struct statfs fs;
 
 	if (fd < 0)
-		return errno == ENOENT ? "are not there: the kernel was built without CONFIG_DEBUG_INFO_BTF=y, or /sys is not mounted here" :
+		return errno == ENOENT ?
+			"are not there: the kernel was built without CONFIG_DEBUG_INFO_BTF=y, or /sys is not mounted here" :
 			"cannot be read";
 	if (fstatfs(fd, &fs) || fs.f_type != SYSFS_MAGIC)
 		return "are not the running kernel's own: something is mounted over that file, which is to be unmounted";
@@ -72,7 +74,8 @@ int probes_check(void)
 	if (types)
 		return fail(0, "the kernel's types (BTF) in " TYPES_FILE " %s", types);
 	if (machine)
-		return fail(0, "the kernel objects were made for %s, and this machine is " MACHINE ": build them for it (make clean all), or take a release for "
+		return fail(0,
+			"the kernel objects were made for %s, and this machine is " MACHINE ": build them for it (make clean all), or take a release for "
 			    "it", machine);
 	return 0;
 }

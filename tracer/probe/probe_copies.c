@@ -27,14 +27,17 @@ bool map_is_work(const struct bpf_map *m)
 /* The program that `g` is copy `number` of; NULL: it is no copy, or an unused one. Programs of
  * calls have a twin instead, since the work after them must not be preempted
  * (bpf/syscall.bpf.c). */
-static struct bpf_program *first_of(const struct probes *p, struct bpf_object *o, const struct bpf_program *g, u32 *number)
+static struct bpf_program *first_of(const struct probes *p, struct bpf_object *o,
+	const struct bpf_program *g, u32 *number)
 {
 	const char *name = copy_first(bpf_program__name(g), number);
 	struct bpf_program *first = name ? bpf_object__find_program_by_name(o, name) : NULL;
 	int row = first ? program_row(name) : -1;
 
-	return row >= 0 && !p->info[row].reason && !p->alone[row] && (*number < IOT_COPIES || programs[row].most) &&
-		strcmp(programs[row].layer, "syscall") && !strncmp(bpf_program__section_name(first), TRACEPOINT, strlen(TRACEPOINT)) ? first : NULL;
+	return row >= 0 && !p->info[row].reason && !p->alone[row] &&
+		(*number < IOT_COPIES || programs[row].most) &&
+		strcmp(programs[row].layer, "syscall") && !strncmp(bpf_program__section_name(first),
+		TRACEPOINT, strlen(TRACEPOINT)) ? first : NULL;
 }
 
 void copies_choose(struct probes *p, struct bpf_object *o)
@@ -57,7 +60,8 @@ void copies_tell(struct probes *p, struct bpf_object *o)
 
 	bpf_object__for_each_map(m, o) {
 		const char *name = bpf_map__name(m) + strlen(WORK_OF);
-		struct bpf_program *first = p->copies && map_is_work(m) ? bpf_object__find_program_by_name(o, name) : NULL;
+		struct bpf_program *first = p->copies && map_is_work(m) ?
+			bpf_object__find_program_by_name(o, name) : NULL;
 		int fd = first ? bpf_program__fd(first) : -1;
 
 		if (fd >= 0 && bpf_map_update_elem(bpf_map__fd(m), &zero, &fd, BPF_ANY))
@@ -77,7 +81,8 @@ void copies_attach(struct probes *p, struct bpf_object *o)
 			struct bpf_program *first = first_of(p, o, g, &number);
 			int row = first ? program_row(bpf_program__name(first)) : -1;
 
-			if (row >= 0 && number == copy && bpf_program__fd(g) >= 0 && p->info[row].chosen && !probes_over(p))
+			if (row >= 0 && number == copy && bpf_program__fd(g) >= 0 &&
+			    p->info[row].chosen && !probes_over(p))
 				p->copy_link[copy][row] = bpf_program__attach(g);
 		}
 	}

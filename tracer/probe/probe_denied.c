@@ -67,7 +67,8 @@ void denied_losses(const struct probes *p, u64 n[LOSS_MAX])
 		const char *layer;
 		int loss;
 	} rows[] = {
-		{ "all", LOSS_DENIED }, { "syscall", LOSS_DENIED_CALL }, { "uring", LOSS_DENIED_URING }, { "cache", LOSS_DENIED_CACHE },
+		{ "all", LOSS_DENIED }, { "syscall", LOSS_DENIED_CALL }, { "uring", LOSS_DENIED_URING },
+		{ "cache", LOSS_DENIED_CACHE },
 		{ "fs", LOSS_DENIED_FS }, { "block", LOSS_DENIED_BLOCK },
 	};
 	const struct probe_info *one;
@@ -77,11 +78,12 @@ void denied_losses(const struct probes *p, u64 n[LOSS_MAX])
 			n[rows[k].loss] += !strcmp(one->layer, rows[k].layer);
 }
 
-/* --- file systems mounted during the run: the process that loads their programs reports refusals here --- */
+/* --- refusals in the process that loads programs of file systems mounted during the run --- */
 
 int late_denied_begin(struct probes *p)
 {
-	void *shared = mmap(NULL, sizeof(*p->late_denied), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	void *shared = mmap(NULL, sizeof(*p->late_denied), PROT_READ | PROT_WRITE,
+		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
 	if (shared == MAP_FAILED)
 		return fail(errno, "cannot share memory with a process");

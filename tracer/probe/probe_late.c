@@ -113,7 +113,8 @@ static void come(struct probes *p, size_t n)
 		if (!p->info[i].chosen && !p->info[i].reason)
 			program_deny(p, programs[i].name, "its object could not be loaded");
 		if (p->info[i].denied || (p->info[i].reason && programs[i].full))
-			note("%s: %s is not attached: %s", objects[n].fs, p->info[i].name, p->info[i].reason);
+			note("%s: %s is not attached: %s", objects[n].fs, p->info[i].name,
+				p->info[i].reason);
 	}
 	late_denied_tell(p);
 	types_drop(p);
@@ -144,7 +145,8 @@ u64 late_skips(const struct probes *p)
 		if (write(p->watcher_pipe, "", 1) != 1)
 			return p->state->late_skips;
 	}
-	for (int i = 0; i < ANSWER_MS && __atomic_load_n(&p->state->late_answered, __ATOMIC_ACQUIRE) != asked; i++)
+	for (int i = 0; i < ANSWER_MS && __atomic_load_n(&p->state->late_answered,
+	    __ATOMIC_ACQUIRE) != asked; i++)
 		nanosleep(&pause, NULL);
 	return p->state->late_skips;
 }

@@ -36,7 +36,8 @@ static void *rodata(struct bpf_object *o, const char *name, size_t size)
 		for (int i = 0; i < btf_vlen(t); i++) {
 			const struct btf_var_secinfo *v = btf_var_secinfos(t) + i;
 
-			if (!strcmp(btf__name_by_offset(b, btf__type_by_id(b, v->type)->name_off), name) &&
+			if (!strcmp(btf__name_by_offset(b, btf__type_by_id(b, v->type)->name_off),
+			    name) &&
 			    v->offset + size <= have)
 				return base + v->offset;
 		}
@@ -51,7 +52,8 @@ enum iot_sockets sockets_by_call(const struct probes *p)
 
 	if (!(layers & 1 << LAYER_NET) || p->lacks)
 		return SOCKETS_NONE;
-	return p->info[program_row("net__send")].reason || p->info[program_row("net__recv")].reason ? SOCKETS_ALL : SOCKETS_UNSEEN;
+	return p->info[program_row("net__send")].reason ||
+		p->info[program_row("net__recv")].reason ? SOCKETS_ALL : SOCKETS_UNSEEN;
 }
 
 static bool layer_asked(const struct probes *p, int layer)
@@ -94,14 +96,17 @@ static void configure(struct probes *p, struct bpf_object *o, size_t n)
 		c->max_claims = p->max_claims;
 		c->max_bios = p->max_bios;
 		c->max_requests = p->max_requests;
-		c->claims = layer_asked(p, LAYER_CACHE) || layer_asked(p, LAYER_FS) || layer_asked(p, LAYER_BLOCK);
+		c->claims = layer_asked(p, LAYER_CACHE) || layer_asked(p, LAYER_FS) ||
+			layer_asked(p, LAYER_BLOCK);
 		c->latency = p->opts.latency;
-		c->faults = tracepoint_find(p, "mm_filemap_fault", &fault) && tracepoint_args(&fault) == 2;
+		c->faults = tracepoint_find(p, "mm_filemap_fault", &fault) &&
+			tracepoint_args(&fault) == 2;
 		memcpy(c->comm, p->opts.comm, sizeof(c->comm));
 		c->comm[sizeof(c->comm) - 1] = '\0';
 	}
 	for (size_t i = 0; s && i < n_call_rows; i++)
-		if (call_rows[i].nr >= 0 && call_rows[i].nr < IOT_MAX_SYSCALL && call_wanted(c, &call_rows[i].call))
+		if (call_rows[i].nr >= 0 && call_rows[i].nr < IOT_MAX_SYSCALL &&
+		    call_wanted(c, &call_rows[i].call))
 			s[call_rows[i].nr] = call_rows[i].call;
 	if (s && (p->lacks || !layer_asked(p, LAYER_URING)))
 		s[SYS_io_uring_enter].instead = 1; /* use of io_uring must not go unnoticed */
@@ -135,7 +140,8 @@ static void remember_maps(struct probes *p, struct bpf_object *o)
 	struct bpf_map *m;
 
 	bpf_object__for_each_map(m, o)
-		if (!bpf_map__is_internal(m) && bpf_map__fd(m) >= 0 && !map_of(p, bpf_map__name(m)) && p->n_maps < MAX_MAPS)
+		if (!bpf_map__is_internal(m) && bpf_map__fd(m) >= 0 &&
+		    !map_of(p, bpf_map__name(m)) && p->n_maps < MAX_MAPS)
 			p->maps[p->n_maps++] = m;
 }
 
@@ -156,14 +162,16 @@ int maps_plan(struct probes *p)
 	struct bpf_map *m;
 
 	bpf_object__for_each_map(m, p->obj[OBJECT_MAPS])
-		bpf_map__set_autocreate(m, bpf_map__is_internal(m) || map_users(p, bpf_map__name(m)));
+		bpf_map__set_autocreate(m, bpf_map__is_internal(m) ||
+			map_users(p, bpf_map__name(m)));
 	for (size_t i = OBJECT_MAPS + 1; i < n_objects; i++) {
 		if (!p->obj[i])
 			continue;
 		bpf_object__for_each_map(m, p->obj[i])
 			if (!bpf_map__is_internal(m) && map_users(p, bpf_map__name(m)) > 1 &&
 			    !bpf_object__find_map_by_name(p->obj[OBJECT_MAPS], bpf_map__name(m)))
-				return fail(EINVAL, "map %s of %s is not in maps.bpf.c", bpf_map__name(m), objects[i].name);
+				return fail(EINVAL, "map %s of %s is not in maps.bpf.c",
+					bpf_map__name(m), objects[i].name);
 	}
 	return 0;
 }
@@ -180,7 +188,8 @@ static bool is_asked(const struct probes *p, const struct program *g)
 
 /* Sets why a program cannot be attached to its tracepoint. Returns false when it can, or nothing is
  * known about it. */
-static bool has_other_tracepoint(struct probes *p, const char *target, int args, char *why, size_t size)
+static bool has_other_tracepoint(struct probes *p, const char *target, int args, char *why,
+	size_t size)
 {
 	struct tracepoint t;
 	int have;
@@ -189,7 +198,8 @@ static bool has_other_tracepoint(struct probes *p, const char *target, int args,
 		return false;
 	if (!tracepoint_find(p, target + strlen(TRACEPOINT), &t)) {
 		snprintf(why, size, "%s", !p->vmlinux ? "the kernel's types cannot be read" :
-			 p->modules_hidden ? "no such tracepoint in the kernel's types, and CAP_SYS_ADMIN is missing for those of modules" :
+			 p->modules_hidden ?
+			 	"no such tracepoint in the kernel's types, and CAP_SYS_ADMIN is missing for those of modules" :
 			 "no such tracepoint in the types (BTF) of kernel and modules");
 		return true;
 	}
@@ -232,7 +242,8 @@ static void choose(struct probes *p, struct bpf_object *o)
 	}
 }
 
-static void refuse_object(struct probes *p, struct bpf_object *o, const char *why, void (*refuse)(struct probes *, const char *, const char *))
+static void refuse_object(struct probes *p, struct bpf_object *o, const char *why,
+	void (*refuse)(struct probes *, const char *, const char *))
 {
 	struct bpf_program *g;
 
@@ -255,8 +266,10 @@ static int name_programs(struct probes *p, struct bpf_object *o)
 		if (copy_first(bpf_program__name(g), NULL))
 			continue;
 		if (row < 0)
-			return fail(EINVAL, "program %s has no row in the table", bpf_program__name(g));
-		snprintf(p->target[row], sizeof(p->target[row]), "%s", bpf_program__section_name(g));
+			return fail(EINVAL, "program %s has no row in the table",
+				bpf_program__name(g));
+		snprintf(p->target[row], sizeof(p->target[row]), "%s",
+			bpf_program__section_name(g));
 		p->info[row].target = p->target[row];
 	}
 	return 0;
@@ -267,7 +280,8 @@ static struct bpf_object *parse(struct probes *p, size_t n, const char *data, co
 	/* With a custom path libbpf does not ask for the types of modules. Level 4 is
 	 * BPF_LOG_STATS. At level 0 libbpf asks for a complete log where a program is refused,
 	 * which -v shows. */
-	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = objects[n].name, .btf_custom_path = p->modules_hidden ? TYPES_FILE : NULL,
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = objects[n].name,
+		.btf_custom_path = p->modules_hidden ? TYPES_FILE : NULL,
 		    .kernel_log_level = p->opts.counts && !p->opts.verbose ? 4 : 0);
 	struct bpf_object *o = bpf_object__open_mem(data, end - data, &opts);
 
@@ -360,9 +374,11 @@ int object_load(struct probes *p, size_t n)
 			snprintf(why, sizeof(why), "object refused: %s", strerror(-err));
 			refuse_object(p, o, why, program_deny);
 			/* `info` points to names inside the object: it is kept, unloaded */
-			return n == OBJECT_MAPS || n == OBJECT_CALLS ? fail(err, "cannot load the kernel side") : 0;
+			return n == OBJECT_MAPS || n == OBJECT_CALLS ?
+				fail(err, "cannot load the kernel side") : 0;
 		}
-		snprintf(why, sizeof(why), "%s: %s", strerror(-err), *said->line ? said->line : said->text);
+		snprintf(why, sizeof(why), "%s: %s", strerror(-err),
+			*said->line ? said->line : said->text);
 		if (first)
 			p->alone[row] = true;
 		else
@@ -376,7 +392,8 @@ int object_load(struct probes *p, size_t n)
 /* Programs that the tracer runs itself are attached to nothing. */
 static bool is_called(const struct bpf_program *g)
 {
-	return bpf_program__type(g) == BPF_PROG_TYPE_SYSCALL || !strcmp(bpf_program__section_name(g), "raw_tp");
+	return bpf_program__type(g) == BPF_PROG_TYPE_SYSCALL ||
+		!strcmp(bpf_program__section_name(g), "raw_tp");
 }
 
 static void program_attach(struct probes *p, struct bpf_program *g)

@@ -30,7 +30,8 @@ static void show(const char *format, va_list args)
 	if (verbose < 2 && lines > LOG_LINES + 1) {
 		for (int skipped = lines - LOG_LINES; skipped; skipped--)
 			p = strchr(p, '\n') + 1;
-		fprintf(stderr, "%.*s\n[%d lines are left out: -vv prints them]\n", (int)strcspn(text, "\n"), text, lines - LOG_LINES - 1);
+		fprintf(stderr, "%.*s\n[%d lines are left out: -vv prints them]\n",
+			(int)strcspn(text, "\n"), text, lines - LOG_LINES - 1);
 	}
 	fputs(p, stderr);
 	free(text);
@@ -39,7 +40,8 @@ static void show(const char *format, va_list args)
 /* Keeps the last line of the verifier's log that gives a reason: only its statistics follow. */
 static void keep_line(const char *log)
 {
-	static const char *const counts[] = { "processed ", "verification time ", "stack depth ", "-- ", "peak_states " };
+	static const char *const counts[] = { "processed ", "verification time ", "stack depth ",
+		"-- ", "peak_states " };
 	const char *end;
 
 	said.line[0] = '\0';

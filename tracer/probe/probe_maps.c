@@ -60,7 +60,8 @@ static u32 by_machine(const struct probes *p, const char *map)
 
 		if (strcmp(map, sized_by_machine[i].map))
 			continue;
-		wanted = sized_by_machine[i].bytes ? memory / sized_by_machine[i].bytes : (u64)sized_by_machine[i].of_processor * p->cpus;
+		wanted = sized_by_machine[i].bytes ? memory / sized_by_machine[i].bytes :
+			(u64)sized_by_machine[i].of_processor * p->cpus;
 		while (n < wanted && n < sized_by_machine[i].most)
 			n *= 2;
 		return n;
@@ -104,7 +105,8 @@ static bool sizes_others(const char *map)
 
 static u32 ring_size(const struct probes *p)
 {
-	return !p->opts.events ? (u32)sysconf(_SC_PAGESIZE) : p->opts.ring_bytes ?: map_entries(p, "ring");
+	return !p->opts.events ? (u32)sysconf(_SC_PAGESIZE) : p->opts.ring_bytes ?:
+		map_entries(p, "ring");
 }
 
 static u32 packs_size(const struct probes *p)
@@ -173,7 +175,8 @@ int maps_check(const struct probes *p)
 		struct bpf_map *m = map_of(p, name);
 		enum bpf_map_type type = m ? bpf_map__type(m) : BPF_MAP_TYPE_UNSPEC;
 
-		if (type != BPF_MAP_TYPE_HASH && type != BPF_MAP_TYPE_LRU_HASH && (!m || !sizes_others(name)))
+		if (type != BPF_MAP_TYPE_HASH && type != BPF_MAP_TYPE_LRU_HASH &&
+		    (!m || !sizes_others(name)))
 			return fail(ENOENT, "there is no table '%s' whose size can be set", name);
 	}
 	return 0;
@@ -185,7 +188,8 @@ int maps_check(const struct probes *p)
 
 int each_begin(struct probes *p, struct each *e, const char *map, size_t size, u32 n)
 {
-	*e = (struct each){ .fd = map_fd(p, map), .size = size, .n = n, .part = calloc(p->cpus, sizeof(*e->part)) };
+	*e = (struct each){ .fd = map_fd(p, map), .size = size, .n = n,
+		.part = calloc(p->cpus, sizeof(*e->part)) };
 	return e->part ? 0 : fail(ENOMEM, "table %s", map);
 }
 
@@ -206,7 +210,8 @@ static void unmap(const struct each *e, int cpu)
 
 static int map_more(struct each *e, int cpu, size_t need)
 {
-	size_t begin = (size_t)cpu * e->n * e->size, all = e->n * e->size, bytes = 2 * e->part[cpu].bytes, skip = before(e, cpu);
+	size_t begin = (size_t)cpu * e->n * e->size, all = e->n * e->size,
+		bytes = 2 * e->part[cpu].bytes, skip = before(e, cpu);
 	char *at;
 
 	bytes = bytes > need ? bytes : need;

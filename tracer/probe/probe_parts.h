@@ -67,7 +67,8 @@ extern const struct program programs[];
 extern const size_t n_programs;
 /* Row of a program; -1: none. */
 int program_row(const char *name);
-#define NOT_MOUNTED "no file system of this type was mounted: attached when one is, what it did before is not known"
+#define NOT_MOUNTED \
+	"no file system of this type was mounted: attached when one is, what it did before is not known"
 #define NOT_ASKED "layer not asked for" /* reason for a program that is left out and not missed */
 #define NOT_NEEDED "for older kernels"
 

@@ -58,10 +58,12 @@ int probes_cells(struct probes *p, probes_cell *cell, void *arg)
 
 const struct iot_filesum_slot *probes_sums(const struct probes *p, u32 *n_spare, u32 *n)
 {
-	const u32 spare = __atomic_load_n(&p->state->next_spare, __ATOMIC_ACQUIRE) + 1, next = __atomic_load_n(&p->state->next_sum, __ATOMIC_ACQUIRE);
+	const u32 spare = __atomic_load_n(&p->state->next_spare, __ATOMIC_ACQUIRE) + 1,
+		next = __atomic_load_n(&p->state->next_sum, __ATOMIC_ACQUIRE);
 
 	*n_spare = spare < IOT_FILESUM_RESERVE ? spare : IOT_FILESUM_RESERVE;
-	*n = next < IOT_MAX_FILESUMS - IOT_FILESUM_RESERVE ? IOT_FILESUM_RESERVE + next : IOT_MAX_FILESUMS;
+	*n = next < IOT_MAX_FILESUMS - IOT_FILESUM_RESERVE ? IOT_FILESUM_RESERVE + next :
+		IOT_MAX_FILESUMS;
 	return p->sum_slots;
 }
 
@@ -111,7 +113,8 @@ void probes_sum_free(struct probes *p, u32 slot)
 		return;
 	}
 	if (counted) {
-		__atomic_sub_fetch(&p->sum_users[p->sum_slots[slot].user % IOT_FILESUM_USERS], 1, __ATOMIC_RELAXED);
+		__atomic_sub_fetch(&p->sum_users[p->sum_slots[slot].user % IOT_FILESUM_USERS], 1,
+			__ATOMIC_RELAXED);
 		__atomic_sub_fetch(&p->state->sums, 1, __ATOMIC_RELAXED);
 	}
 	put_free(p, &p->state->sum_free, 0, IOT_MAX_FILESUMS, slot);
@@ -133,7 +136,8 @@ int probes_set_nameless(struct probes *p, u32 proc, bool yes)
 	/* the process has sums, so that its entry has a user by now */
 	bpf_map_lookup_elem(fd, &proc, &o);
 	o.nameless = yes;
-	return bpf_map_update_elem(fd, &proc, &o, BPF_ANY) ? fail(errno, "cannot tell what threads say") : 0;
+	return bpf_map_update_elem(fd, &proc, &o, BPF_ANY) ?
+		fail(errno, "cannot tell what threads say") : 0;
 }
 
 int probes_files(struct probes *p, void (*file)(void *, u32, u32, u64, u32), void *arg)
@@ -237,7 +241,8 @@ int probes_hists(struct probes *p, void (*hist)(void *, u8, u32, bool, u32, u64)
 	return 0;
 }
 
-int probes_puts(struct probes *p, void (*put)(void *, const struct iot_put_key *, const struct iot_put *), void *arg)
+int probes_puts(struct probes *p, void (*put)(void *, const struct iot_put_key *,
+	const struct iot_put *), void *arg)
 {
 	static const char *const maps[] = { "puts", "puts_rest" };
 
@@ -269,7 +274,8 @@ int probes_procs(struct probes *p, void (*proc)(void *, const struct iot_proc *)
 	return 0;
 }
 
-int probes_flows(struct probes *p, void (*flow)(void *, const struct iot_flow_key *, const struct iot_flow *), void *arg)
+int probes_flows(struct probes *p, void (*flow)(void *, const struct iot_flow_key *,
+	const struct iot_flow *), void *arg)
 {
 	int fd = map_fd(p, "flows");
 	struct iot_flow_key key, *at = NULL;
@@ -304,7 +310,8 @@ enum iot_sockets probes_sockets(const struct probes *p)
 {
 	enum iot_sockets how = sockets_by_call(p);
 
-	return how == SOCKETS_ALL && !p->info[program_row("syscall__exit")].chosen ? SOCKETS_NONE : how;
+	return how == SOCKETS_ALL && !p->info[program_row("syscall__exit")].chosen ? SOCKETS_NONE :
+		how;
 }
 
 static u64 count_keys(struct probes *p, const char *map)
@@ -325,7 +332,8 @@ static u64 count_keys(struct probes *p, const char *map)
 
 void probes_use(struct probes *p, struct probe_use *u)
 {
-	*u = (struct probe_use){ p->state->used_cells, p->state->used_flows, count_keys(p, "procs"), count_keys(p, "files") };
+	*u = (struct probe_use){ p->state->used_cells, p->state->used_flows, count_keys(p, "procs"),
+		count_keys(p, "files") };
 }
 
 void probes_ready(struct probes *p)
@@ -343,7 +351,8 @@ static void misses_now(const struct probes *p, u64 n[SKIPS])
 	if ((s64)n[LOSS_SKIPPED] < 0)
 		n[LOSS_SKIPPED] = 0;
 	n[LOSS_SKIPPED] += late_skips(p);
-	n[LOSS_SKIPPED_CALL] -= n[LOSS_SKIPPED_CALL] < p->state->spared ? n[LOSS_SKIPPED_CALL] : p->state->spared;
+	n[LOSS_SKIPPED_CALL] -= n[LOSS_SKIPPED_CALL] < p->state->spared ? n[LOSS_SKIPPED_CALL] :
+		p->state->spared;
 }
 
 void probes_skips_end(struct probes *p)
@@ -395,7 +404,8 @@ static bool add_requests(int fd, u32 disk, const struct in_flight *l, u64 *read,
 
 bool probes_in_flight(const struct probes *p, u32 disk, u64 *read, u64 *written)
 {
-	struct in_flight l = { calloc(p->max_requests, sizeof(*l.u)), calloc(p->max_requests, sizeof(*l.keys)), p->max_requests };
+	struct in_flight l = { calloc(p->max_requests, sizeof(*l.u)),
+		calloc(p->max_requests, sizeof(*l.keys)), p->max_requests };
 	int fd = map_fd(p, "requests");
 	struct iot_outside before, after;
 	bool known = false;
@@ -410,7 +420,8 @@ bool probes_in_flight(const struct probes *p, u32 disk, u64 *read, u64 *written)
 			break;
 		probes_unsettled(p, disk);
 		probes_outside(p, disk, &after);
-		known = before.late_read == after.late_read && before.late_write == after.late_write;
+		known = before.late_read == after.late_read &&
+			before.late_write == after.late_write;
 	}
 	free(l.u);
 	free(l.keys);

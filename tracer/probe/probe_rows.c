@@ -10,9 +10,11 @@
 
 /* The objects are part of the executable. */
 #define CARRY_FILE(name, file) \
-	__asm__(".section .rodata\n.balign 16\n.globl obj_" #name ", obj_" #name "_end\nobj_" #name ":\n.incbin \"" file ".bpf.o\"\n" \
+	__asm__(".section .rodata\n.balign 16\n.globl obj_" #name ", obj_" #name "_end\n" \
+		"obj_" #name ":\n.incbin \"" file ".bpf.o\"\n" \
 		"obj_" #name "_end:\n.byte 0\n.previous\n"); \
-	extern const char obj_##name[] __asm__("obj_" #name), obj_##name##_end[] __asm__("obj_" #name "_end")
+	extern const char obj_##name[] __asm__("obj_" #name); \
+	extern const char obj_##name##_end[] __asm__("obj_" #name "_end")
 #define CARRY(name) CARRY_FILE(name, #name)
 #define CARRY_BOTH(name) CARRY(name); CARRY_FILE(name##_no_cast, #name ".no_cast")
 
@@ -27,7 +29,8 @@ CARRY(reduced_maps);
 CARRY(reduced_calls);
 CARRY(reduced_block);
 
-#define OBJECT(name, layers, fs) #name, obj_##name, obj_##name##_end, layers, fs, obj_##name##_no_cast, obj_##name##_no_cast_end
+#define OBJECT(name, layers, fs) #name, obj_##name, obj_##name##_end, layers, fs, \
+	obj_##name##_no_cast, obj_##name##_no_cast_end
 #define REDUCED(name) .reduced = obj_reduced_##name, .reduced_end = obj_reduced_##name##_end
 
 const struct object objects[] = {
@@ -289,4 +292,5 @@ int program_row(const char *name)
 	return -1;
 }
 
-_Static_assert(N_OF(objects) <= MAX_OBJECTS && N_OF(objects) <= IOT_OBJECTS && N_OF(programs) <= MAX_PROGRAMS, "struct probes has no room for them");
+_Static_assert(N_OF(objects) <= MAX_OBJECTS && N_OF(objects) <= IOT_OBJECTS &&
+	N_OF(programs) <= MAX_PROGRAMS, "struct probes has no room for them");

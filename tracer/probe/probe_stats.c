@@ -7,7 +7,8 @@
 #include "probe_parts.h"
 
 /* Calls body for every loaded program of an object with the kernel's information about it. */
-static void each_program(const struct bpf_object *o, void (*body)(const struct bpf_prog_info *, u64 *sum), u64 *sum)
+static void each_program(const struct bpf_object *o,
+	void (*body)(const struct bpf_prog_info *, u64 *sum), u64 *sum)
 {
 	struct bpf_program *g;
 
@@ -17,7 +18,8 @@ static void each_program(const struct bpf_object *o, void (*body)(const struct b
 		struct bpf_prog_info info = {};
 		u32 len = sizeof(info);
 
-		if (bpf_program__fd(g) >= 0 && !bpf_obj_get_info_by_fd(bpf_program__fd(g), &info, &len))
+		if (bpf_program__fd(g) >= 0 &&
+		    !bpf_obj_get_info_by_fd(bpf_program__fd(g), &info, &len))
 			body(&info, sum);
 	}
 }

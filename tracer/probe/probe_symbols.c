@@ -85,7 +85,8 @@ static void *find_functions(void *arg)
 			if (!address)
 				hide(p, name);
 			else if (p->symbols.n < MAX_SYMBOLS)
-				p->symbols.at[p->symbols.n++] = (struct symbol){ address, function_rows[i].function };
+				p->symbols.at[p->symbols.n++] = (struct symbol){ address,
+					function_rows[i].function };
 		}
 	}
 	fclose(f);
@@ -126,13 +127,16 @@ static bool field(const struct btf *b, const char *type, const char *name, u32 *
  * loaded. */
 static void stripes_tell(struct probes *p)
 {
-	struct btf *b = access("/sys/kernel/btf/" STRIPES, R_OK) ? NULL : btf__load_module_btf(STRIPES, p->vmlinux);
+	struct btf *b = access("/sys/kernel/btf/" STRIPES, R_OK) ? NULL :
+		btf__load_module_btf(STRIPES, p->vmlinux);
 	struct iot_stripe_layout l = { 0 };
 	u32 zero = 0;
 	int id;
 
-	if (b && field(b, "stripe_head", "disks", &l.members) && field(b, "stripe_head", "dev", &l.first_member) &&
-	    field(b, "r5dev", "toread", &l.to_read) && field(b, "r5dev", "towrite", &l.to_write) && field(b, "r5dev", "written", &l.written) &&
+	if (b && field(b, "stripe_head", "disks", &l.members) &&
+	    field(b, "stripe_head", "dev", &l.first_member) &&
+	    field(b, "r5dev", "toread", &l.to_read) && field(b, "r5dev", "towrite", &l.to_write) &&
+	    field(b, "r5dev", "written", &l.written) &&
 	    field(b, "r5dev", "sector", &l.sector)) {
 		id = btf__find_by_name_kind(b, "r5dev", BTF_KIND_STRUCT);
 		l.member_size = btf__type_by_id(b, id)->size;
@@ -149,14 +153,17 @@ void functions_tell(struct probes *p)
 	functions_wait(p);
 	/* freed by the time that a module is loaded later, which changes nothing here */
 	if (p->vmlinux) {
-		p->skips = p->symbols.skips && btf__find_by_name_kind(p->vmlinux, TYPE_SKIPS, BTF_KIND_STRUCT) > 0;
+		p->skips = p->symbols.skips &&
+			btf__find_by_name_kind(p->vmlinux, TYPE_SKIPS, BTF_KIND_STRUCT) > 0;
 		stripes_tell(p);
 	}
 	/* a mark of an interrupt could be taken for a thread's where interrupts are not
 	 * recognised */
-	p->copies = p->skips && (IN_THREAD || (p->symbols.preempt_count && p->symbols.per_cpu_offset));
+	p->copies = p->skips && (IN_THREAD || (p->symbols.preempt_count &&
+		p->symbols.per_cpu_offset));
 	for (size_t i = 0; i < p->symbols.n; i++)
-		bpf_map_update_elem(fd, &p->symbols.at[i].address, &p->symbols.at[i].function, BPF_ANY);
+		bpf_map_update_elem(fd, &p->symbols.at[i].address, &p->symbols.at[i].function,
+			BPF_ANY);
 	if (p->state) /* attached programs drop what they cached */
 		__atomic_fetch_add(&p->state->functions, 1, __ATOMIC_RELEASE);
 }

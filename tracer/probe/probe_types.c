@@ -45,9 +45,11 @@ static void add_all(struct types *y, const struct btf *b, u32 from, int module)
 		const struct btf_type *t = btf__type_by_id(b, id);
 		const char *name = btf_is_typedef(t) ? btf__name_by_offset(b, t->name_off) : "";
 
-		if (strncmp(name, PREFIX, strlen(PREFIX)) || grow((void **)&y->tracepoints, y->n, &y->room, sizeof(*y->tracepoints)))
+		if (strncmp(name, PREFIX, strlen(PREFIX)) ||
+		    grow((void **)&y->tracepoints, y->n, &y->room, sizeof(*y->tracepoints)))
 			continue;
-		y->tracepoints[y->n++] = (struct known){ name + strlen(PREFIX), { .types = b, .id = id, .module = module } };
+		y->tracepoints[y->n++] = (struct known){ name + strlen(PREFIX),
+			{ .types = b, .id = id, .module = module } };
 	}
 }
 
@@ -98,7 +100,8 @@ static void add_module_files(struct probes *p)
 		bool module = *e->d_name != '.' && strcmp(e->d_name, "vmlinux");
 		struct btf *b = module ? btf__load_module_btf(e->d_name, p->vmlinux) : NULL;
 
-		if (!b || grow((void **)&y->module, y->n_modules, &y->modules_room, sizeof(*y->module))) {
+		if (!b || grow((void **)&y->module, y->n_modules, &y->modules_room,
+		    sizeof(*y->module))) {
 			btf__free(b);
 			continue;
 		}
@@ -226,9 +229,11 @@ static int on_attach(const struct bpf_program *g, long probes, struct bpf_link *
 
 int types_begin(struct probes *p)
 {
-	LIBBPF_OPTS(libbpf_prog_handler_opts, opts, .cookie = (long)p, .prog_prepare_load_fn = on_load, .prog_attach_fn = on_attach);
+	LIBBPF_OPTS(libbpf_prog_handler_opts, opts, .cookie = (long)p,
+		.prog_prepare_load_fn = on_load, .prog_attach_fn = on_attach);
 
-	p->handler = libbpf_register_prog_handler("tp_btf+", BPF_PROG_TYPE_TRACING, BPF_TRACE_RAW_TP, &opts);
+	p->handler = libbpf_register_prog_handler("tp_btf+", BPF_PROG_TYPE_TRACING,
+		BPF_TRACE_RAW_TP, &opts);
 	return p->handler < 0 ? fail(p->handler, "cannot tell libbpf how programs are loaded") : 0;
 }
 

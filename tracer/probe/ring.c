@@ -68,7 +68,8 @@ u64 ring_at(const struct ring *r)
 	return *r->taken;
 }
 
-size_t ring_take(struct ring *r, size_t limit, u64 end, size_t (*record)(void *, const void *), void *arg)
+size_t ring_take(struct ring *r, size_t limit, u64 end, size_t (*record)(void *, const void *),
+	void *arg)
 {
 	u64 at = *r->taken, given = at;
 	size_t n = 0;

@@ -24,7 +24,8 @@ u64 ring_at(const struct ring *);
 /* Gives the records before `end` to `record`, which returns how many items a record holds, until
  * there were `limit` items. The record's memory is valid during the call. Never blocks. Returns the
  * number of items. */
-size_t ring_take(struct ring *, size_t limit, u64 end, size_t (*record)(void *arg, const void *data), void *arg);
+size_t ring_take(struct ring *, size_t limit, u64 end,
+	size_t (*record)(void *arg, const void *data), void *arg);
 
 void ring_close(struct ring *);
 

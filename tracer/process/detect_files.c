@@ -50,7 +50,8 @@ void detect_end(struct detect *d, u32 proc)
 
 static bool is_same_place(const struct sys_file *a, const struct sys_file *b)
 {
-	return a->system == b->system && a->engine == b->engine && a->by == b->by && !strcmp(a->root, b->root) &&
+	return a->system == b->system && a->engine == b->engine && a->by == b->by &&
+		!strcmp(a->root, b->root) &&
 		!strcmp(a->where, b->where);
 }
 
@@ -93,12 +94,14 @@ static void remember(struct detect *d, u32 id, const struct sys_file *f)
 	struct place *p = d->places;
 	struct known *k;
 
-	k = f->component || f->root[0] || f->threads ? known_make(d, id) : id_table_find(&d->file, id);
+	k = f->component || f->root[0] || f->threads ? known_make(d, id) :
+		id_table_find(&d->file, id);
 	if (!k)
 		return;
 	d->n_devices -= !!k->path;
 	free(k->path);
-	*k = (struct known){ .component = f->component, .threads = f->threads || systems_threads_tell(d->db, f->component) };
+	*k = (struct known){ .component = f->component, .threads = f->threads ||
+		systems_threads_tell(d->db, f->component) };
 	if (!f->root[0])
 		return;
 	while (p && !is_same_place(&p->file, f))
@@ -112,16 +115,19 @@ static void remember(struct detect *d, u32 id, const struct sys_file *f)
 }
 
 /* The path is the first `len` bytes of `path`. */
-static void look_later(struct detect *d, const struct rec_file *r, u32 user, bool writes, bool outside, const char *path, size_t len)
+static void look_later(struct detect *d, const struct rec_file *r, u32 user, bool writes,
+	bool outside, const char *path, size_t len)
 {
 	char *copy;
 
-	if (d->n_late >= LATE_MAX || grow((void **)&d->late, d->n_late, &d->late_room, sizeof(*d->late)))
+	if (d->n_late >= LATE_MAX || grow((void **)&d->late, d->n_late, &d->late_room,
+	    sizeof(*d->late)))
 		return;
 	copy = strndup(path, len);
 	if (!copy)
 		return;
-	d->late[d->n_late] = (struct late){ .rec = *r, .user = user, .writes = writes, .outside = outside };
+	d->late[d->n_late] = (struct late){ .rec = *r, .user = user, .writes = writes,
+		.outside = outside };
 	d->late[d->n_late++].rec.path = copy;
 }
 
@@ -135,7 +141,8 @@ static void note_unclear(struct detect *d, const struct iot_path *p, const struc
 {
 	u64 h = path_hash(r->path, strlen(r->path));
 
-	d->unclear[h / 2 % UNCLEAR] = (struct unclear){ .path = h, .rec = *r, .user = p->user, .writes = p->writes };
+	d->unclear[h / 2 % UNCLEAR] = (struct unclear){ .path = h, .rec = *r, .user = p->user,
+		.writes = p->writes };
 }
 
 /* A file next to a database, such as a journal, identifies the database file. */
@@ -204,13 +211,15 @@ void detect_file(struct detect *d, const struct iot_path *p, struct rec_file *r)
 
 	if (!r->path)
 		return;
-	systems_file(d->db, r->path, detect_view(d, s, p->whole == PATH_WHOLE_OUTSIDE), s ? s->match : NULL, &f);
+	systems_file(d->db, r->path, detect_view(d, s, p->whole == PATH_WHOLE_OUTSIDE),
+		s ? s->match : NULL, &f);
 	r->component = f.threads ? NULL : f.component;
 	remember(d, p->file, &f);
 	keep_device(d, p, r->path);
 	if (!f.component && !p->node) {
 		if (p->writes)
-			look_later(d, r, p->user, true, p->whole == PATH_WHOLE_OUTSIDE, r->path, strlen(r->path));
+			look_later(d, r, p->user, true, p->whole == PATH_WHOLE_OUTSIDE, r->path,
+				strlen(r->path));
 		note_unclear(d, p, r);
 	}
 	if (f.main)

@@ -33,7 +33,8 @@ static u64 space_of(const struct seen *s)
 {
 	const u64 of[] = { s->proc.mounts, s->proc.root };
 
-	return s->proc.flags & PROC_AWAY && s->proc.mounts ? hash_bytes(HASH_START, of, sizeof(of)) | 1 : 0;
+	return s->proc.flags & PROC_AWAY && s->proc.mounts ?
+		hash_bytes(HASH_START, of, sizeof(of)) | 1 : 0;
 }
 
 /* A live process, as far as the tracer knows, in the same mount namespace and root; NULL: none. */
@@ -144,7 +145,8 @@ bool detect_is_kthread(const struct detect *d, u32 id)
 /* True when /proc shows this very process, running this very program. */
 static bool is_same(const struct sys_ident *id, const struct iot_proc *p)
 {
-	return procfs_began(id->start_ticks, p->start_ns) && !strncmp(id->proc.comm, p->comm, IOT_COMM_LEN);
+	return procfs_began(id->start_ticks, p->start_ns) &&
+		!strncmp(id->proc.comm, p->comm, IOT_COMM_LEN);
 }
 
 /* Process and namespace through which to look at a path that this process uses. */
@@ -168,8 +170,10 @@ static const struct seen *parent_of(const struct detect *d, const struct iot_pro
 {
 	const struct seen *s;
 
-	for (u32 id = p->ppid ? d->bucket[p->ppid % BUCKETS] : 0; (s = detect_seen(d, id)); id = s->older) {
-		if (s->proc.pid == p->ppid && s->proc.exec_no == p->exec_no && s->proc.start_ns <= p->start_ns)
+	for (u32 id = p->ppid ? d->bucket[p->ppid % BUCKETS] : 0; (s = detect_seen(d, id));
+	    id = s->older) {
+		if (s->proc.pid == p->ppid && s->proc.exec_no == p->exec_no &&
+		    s->proc.start_ns <= p->start_ns)
 			return s;
 	}
 	return NULL;
@@ -198,7 +202,8 @@ static void match(const struct detect *d, const struct iot_proc *p, struct sys_m
 	const struct seen *parent = parent_of(d, p);
 	struct sys_match up = {};
 	struct sys_ident id = {};
-	struct sys_proc proc = { .comm = p->comm, .exe = p->exe[0] ? p->exe : NULL, .gone = true, .forked = parent };
+	struct sys_proc proc = { .comm = p->comm, .exe = p->exe[0] ? p->exe : NULL, .gone = true,
+		.forked = parent };
 
 	/* checked again: all that was read belongs to one program */
 	if (!systems_ident(p->pid, &id) && is_same(&id, p) && procfs_is_called(p->pid, p->comm))
@@ -230,8 +235,10 @@ static void take(struct detect *d, struct seen *s, const struct sys_match *m)
 
 static void look_at_it_again(struct detect *d, const struct iot_proc *p)
 {
-	if (d->n_again < AGAIN_ROOM && !grow((void **)&d->again, d->n_again, &d->again_room, sizeof(*d->again)))
-		d->again[d->n_again++] = (struct again){ p->id, 0, clock_now(CLOCK_MONOTONIC), p->flags & PROC_BORN };
+	if (d->n_again < AGAIN_ROOM && !grow((void **)&d->again, d->n_again, &d->again_room,
+	    sizeof(*d->again)))
+		d->again[d->n_again++] = (struct again){ p->id, 0, clock_now(CLOCK_MONOTONIC),
+			p->flags & PROC_BORN };
 }
 
 static bool says_anything(const struct sys_match *m)
@@ -270,8 +277,10 @@ static const struct seen *kin_of(const struct detect *d, const struct seen *s)
 {
 	const struct seen *next;
 
-	for (u32 id = d->bucket[s->proc.pid % BUCKETS]; (next = detect_seen(d, id)); id = next->older) {
-		if (next->proc.pid == s->proc.pid && next->proc.start_ns == s->proc.start_ns && next->proc.exec_no == s->proc.exec_no + 1 &&
+	for (u32 id = d->bucket[s->proc.pid % BUCKETS]; (next = detect_seen(d, id));
+	    id = next->older) {
+		if (next->proc.pid == s->proc.pid && next->proc.start_ns == s->proc.start_ns &&
+		    next->proc.exec_no == s->proc.exec_no + 1 &&
 		    next->match && next->match->entry == s->match->entry)
 			return next;
 	}
@@ -299,7 +308,8 @@ static void tell_kin(struct detect *d)
 
 	for (size_t i = 0; i < BUCKETS; i++) {
 		for (u32 id = d->bucket[i]; (s = detect_seen(d, id)); id = s->older) {
-			if (!s->match || !s->match->entry || s->match->instance[0] || !(instance = instance_of_kin(d, s)))
+			if (!s->match || !s->match->entry || s->match->instance[0] ||
+			    !(instance = instance_of_kin(d, s)))
 				continue;
 			memcpy(s->match->instance, instance, sizeof(s->match->instance));
 			push(&d->changed, &d->n_changed, &d->changed_room, s->proc.id);
@@ -352,7 +362,8 @@ static bool match_again(struct detect *d, const struct seen *s, struct sys_match
 	struct sys_match now;
 
 	match(d, &s->proc, &now);
-	if (!m->system && (now.system || now.claim != m->claim || now.maybe != m->maybe || now.client_of != m->client_of)) {
+	if (!m->system && (now.system || now.claim != m->claim || now.maybe != m->maybe ||
+	    now.client_of != m->client_of)) {
 		bool shown = now.system || now.claim;
 
 		now.refused = m->refused;
@@ -360,7 +371,8 @@ static bool match_again(struct detect *d, const struct seen *s, struct sys_match
 		return shown;
 	}
 	/* the system is kept; a title can only change the role inside it */
-	if (!m->system || !now.system || strcmp(now.system, m->system) || now.by != SYS_BY_FORK || !now.role ||
+	if (!m->system || !now.system || strcmp(now.system, m->system) || now.by != SYS_BY_FORK ||
+	    !now.role ||
 	    (m->role && !strcmp(now.role, m->role)))
 		return false;
 	m->role = now.role;

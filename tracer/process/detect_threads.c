@@ -9,7 +9,8 @@
 
 static const bool is_write[KIND_MAX] = {
 #define KIND(sym, layer, name, dir, text, doc) \
-	[KIND_##sym] = (dir) == 'w' && (LAYER_##layer == LAYER_SYSCALL || LAYER_##layer == LAYER_URING || LAYER_##layer == LAYER_CACHE),
+	[KIND_##sym] = (dir) == 'w' && (LAYER_##layer == LAYER_SYSCALL || \
+		LAYER_##layer == LAYER_URING || LAYER_##layer == LAYER_CACHE),
 #include "kinds.def"
 };
 
@@ -50,7 +51,8 @@ static bool use_of(const struct iot_event *e, struct sys_use *u)
 {
 	static const u8 direction[KIND_MAX] = {
 #define KIND(sym, layer, name, dir, text, doc) \
-		[KIND_##sym] = LAYER_##layer == LAYER_SYSCALL || LAYER_##layer == LAYER_URING || LAYER_##layer == LAYER_FS ? (dir) : 0,
+		[KIND_##sym] = LAYER_##layer == LAYER_SYSCALL || LAYER_##layer == LAYER_URING || \
+			LAYER_##layer == LAYER_FS ? (dir) : 0,
 #include "kinds.def"
 	};
 	bool fs = e->kind == KIND_FS_READ || e->kind == KIND_FS_WRITE;
@@ -115,5 +117,6 @@ u8 detect_component(struct detect *d, u32 file, u32 proc, const char *comm, bool
 
 	if (!detect_threads_tell(d, file, proc) || !is_of_system(s))
 		return 0;
-	return component_of(id_table_find(&d->file, file), s, comm, (struct sys_use){ .op = read ? SYS_READ : SYS_WRITE, .direct = direct });
+	return component_of(id_table_find(&d->file, file), s, comm,
+		(struct sys_use){ .op = read ? SYS_READ : SYS_WRITE, .direct = direct });
 }

@@ -47,7 +47,8 @@ static bool is_memory_1(void *arg, const struct mount *m)
 {
 	struct hierarchy *h = arg;
 
-	if (strcmp(m->fs, "cgroup") || !has_word(m->options, "memory") || strlen(m->at) >= sizeof(h->at))
+	if (strcmp(m->fs, "cgroup") || !has_word(m->options, "memory") ||
+	    strlen(m->at) >= sizeof(h->at))
 		return false;
 	strcpy(h->at, m->at);
 	return true;
@@ -93,11 +94,13 @@ static int add_path(struct groups *g, const struct hierarchy h[HIERARCHIES], con
 		len--;
 	for (int i = 0; i < HIERARCHIES && !err; i++) {
 		size_t root = strlen(h[i].at);
-		bool whole = root && !strncmp(name, h[i].at, root) && (name[root] == '/' || !name[root]);
+		bool whole = root && !strncmp(name, h[i].at, root) &&
+			(name[root] == '/' || !name[root]);
 
 		if (!root)
 			continue;
-		snprintf(path, sizeof(path), "%s%s%.*s", whole ? "" : h[i].at, whole || *name == '/' ? "" : "/", (int)len, name);
+		snprintf(path, sizeof(path), "%s%s%.*s", whole ? "" : h[i].at,
+			whole || *name == '/' ? "" : "/", (int)len, name);
 		if (!stat(path, &s) && S_ISDIR(s.st_mode))
 			err = keep_group(g, h[i].version, path + root, s.st_ino);
 	}
@@ -105,7 +108,8 @@ static int add_path(struct groups *g, const struct hierarchy h[HIERARCHIES], con
 		return err;
 	if (!h[0].at[0] && !h[1].at[0])
 		return fail_usage("no hierarchy of control groups is mounted");
-	return fail_usage("there is no control group '%s' below %s%s%s", name, h[0].at, h[0].at[0] && h[1].at[0] ? " or " : "", h[1].at);
+	return fail_usage("there is no control group '%s' below %s%s%s", name, h[0].at,
+		h[0].at[0] && h[1].at[0] ? " or " : "", h[1].at);
 }
 
 /* --- by contents --- */
@@ -184,7 +188,8 @@ static bool is_container(struct search *s, const char *folder, const char *path)
 
 static bool is_unit(struct search *s, const char *path)
 {
-	static const char *const kinds[] = { ".service", ".scope", ".slice", ".socket", ".mount", ".swap", NULL };
+	static const char *const kinds[] = { ".service", ".scope", ".slice", ".socket", ".mount",
+		".swap", NULL };
 	const char *unit = strrchr(path, '/'), *dot;
 	size_t len = strlen(s->name);
 
@@ -193,7 +198,8 @@ static bool is_unit(struct search *s, const char *path)
 	for (int i = 0; dot && kinds[i]; i++) {
 		if (strcmp(dot, kinds[i]))
 			continue;
-		if (!strcmp(unit, s->name) || (!i && !strncmp(unit, s->name, len) && unit + len == dot))
+		if (!strcmp(unit, s->name) || (!i && !strncmp(unit, s->name, len) &&
+		    unit + len == dot))
 			return true;
 		if (!i)
 			name_other(s, unit);
@@ -212,8 +218,10 @@ static int search_hierarchy(struct search *s, const struct hierarchy *h)
 	while (walk && !err && (e = fts_read(walk))) {
 		if (e->fts_info != FTS_D || strlen(e->fts_path) >= PATH_MAX)
 			continue;
-		if (s->kind == GROUP_CONTAINER ? is_container(s, e->fts_path, e->fts_path + root) : is_unit(s, e->fts_path + root)) {
-			err = keep_group(s->groups, h->version, e->fts_path + root, e->fts_statp->st_ino);
+		if (s->kind == GROUP_CONTAINER ? is_container(s, e->fts_path, e->fts_path + root) :
+		    is_unit(s, e->fts_path + root)) {
+			err = keep_group(s->groups, h->version, e->fts_path + root,
+				e->fts_statp->st_ino);
 			fts_set(walk, e, FTS_SKIP); /* its descendants are wanted with it */
 		}
 	}
@@ -222,7 +230,8 @@ static int search_hierarchy(struct search *s, const struct hierarchy *h)
 	return err;
 }
 
-static int add_named(struct groups *g, const struct hierarchy h[HIERARCHIES], enum group_kind kind, const char *name)
+static int add_named(struct groups *g, const struct hierarchy h[HIERARCHIES], enum group_kind kind,
+	const char *name)
 {
 	struct search s = { .groups = g, .kind = kind, .name = name };
 	const char *what = kind == GROUP_CONTAINER ? "container" : "unit";
@@ -236,8 +245,10 @@ static int add_named(struct groups *g, const struct hierarchy h[HIERARCHIES], en
 	if (err || g->n > before)
 		return err;
 	if (!s.found[0])
-		return fail_usage("no %s '%s' runs here, nor any other that a control group shows", what, name);
-	return fail_usage("no %s '%s' runs here; there %s %s%s", what, name, strchr(s.found, ',') ? "are" : "is", s.found, s.more ? " and others" : "");
+		return fail_usage("no %s '%s' runs here, nor any other that a control group shows",
+			what, name);
+	return fail_usage("no %s '%s' runs here; there %s %s%s", what, name,
+		strchr(s.found, ',') ? "are" : "is", s.found, s.more ? " and others" : "");
 }
 
 int groups_add(struct groups *g, enum group_kind kind, const char *name)
@@ -245,7 +256,8 @@ int groups_add(struct groups *g, enum group_kind kind, const char *name)
 	struct hierarchy h[HIERARCHIES];
 
 	if (!*name)
-		return fail_usage("the name of a control group, container or unit must not be empty");
+		return fail_usage(
+			"the name of a control group, container or unit must not be empty");
 	hierarchies_find(h);
 	return kind == GROUP_PATH ? add_path(g, h, name) : add_named(g, h, kind, name);
 }
@@ -260,7 +272,8 @@ static bool path_by_id(const struct hierarchy *h, u64 id, char *text, size_t siz
 		struct file_handle h;
 		char room[sizeof(struct file_handle) + sizeof(id)];
 	} handle = { .h = { .handle_bytes = sizeof(id), .handle_type = FILEID_KERNFS } };
-	auto_close int mount = h->at[0] && id ? open(h->at, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	auto_close int mount = h->at[0] && id ? open(h->at, O_RDONLY | O_DIRECTORY | O_CLOEXEC) :
+		-1;
 	auto_close int fd = -1;
 	char link[64], path[2 * PATH_MAX];
 	size_t root = strlen(h->at);
@@ -286,5 +299,6 @@ const char *groups_path(uint64_t id, uint64_t memory_id, char *text, size_t size
 	known = path_by_id(&h[0], id, text, size);
 	if (known && strcmp(text, "/"))
 		return text;
-	return path_by_id(&h[1], memory_id, text, size) || (known && strcpy(text, "/")) ? text : NULL;
+	return path_by_id(&h[1], memory_id, text, size) || (known && strcpy(text, "/")) ? text :
+		NULL;
 }

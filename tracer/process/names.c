@@ -167,7 +167,8 @@ static bool still_there(const struct asked *p)
 {
 	struct procfs_stat s;
 
-	return !procfs_stat(p->pid, &s) && procfs_began(s.start_ticks, p->start_ns) && procfs_is_called(p->pid, p->comm);
+	return !procfs_stat(p->pid, &s) && procfs_began(s.start_ticks, p->start_ns) &&
+		procfs_is_called(p->pid, p->comm);
 }
 
 static char *put_exe(u32 pid, char *to)
@@ -183,7 +184,8 @@ static char *put_exe(u32 pid, char *to)
 	/* the kernel appends " (deleted)" to the name of a removed file, which can also be part of
 	 * a real name. The file is only examined in that case, since a file system that does not
 	 * answer (NFS, FUSE) would block */
-	if (len > (ssize_t)strlen(gone) && !strcmp(to + len - strlen(gone), gone) && !stat(path, &s) && !s.st_nlink)
+	if (len > (ssize_t)strlen(gone) && !strcmp(to + len - strlen(gone), gone) &&
+	    !stat(path, &s) && !s.st_nlink)
 		to[len - strlen(gone)] = '\0';
 	return to + strlen(to) + 1;
 }
@@ -206,7 +208,8 @@ static const char *group_path(const struct asked *p, char *text, size_t size)
 {
 	const char *path = groups_path(p->cgroup, p->cgroup1, text, size);
 
-	return path || errno != EPERM || !still_there(p) ? path : procfs_cgroup(p->pid, text, size).telling;
+	return path || errno != EPERM || !still_there(p) ? path :
+		procfs_cgroup(p->pid, text, size).telling;
 }
 
 /* Appends the container of a control group: its name, else its id, or nothing. */
@@ -216,7 +219,8 @@ static char *put_container(const struct asked *p, const char *cgroup, char *to)
 
 	*to = '\0';
 	if (cgroup && systems_container(cgroup, id))
-		strcpy(to, systems_container_name("", id, still_there(p) ? p->pid : 0, name) ? name : id);
+		strcpy(to, systems_container_name("", id, still_there(p) ? p->pid : 0, name) ?
+			name : id);
 	return to + strlen(to) + 1;
 }
 
@@ -307,7 +311,8 @@ static struct known_group *group_of(struct names *n, const struct iot_proc *p)
 /* Returns 0; -ESRCH: nothing more can be known; or -EBUSY: try again later. */
 static int identify(struct names *n, const struct iot_proc *p, struct rec_process *r)
 {
-	struct asked q = { .pid = p->pid, .kthread = !!(p->flags & PROC_KTHREAD), .start_ns = p->start_ns,
+	struct asked q = { .pid = p->pid, .kthread = !!(p->flags & PROC_KTHREAD),
+		.start_ns = p->start_ns,
 			   .cgroup = p->cgroup, .cgroup1 = p->cgroup1 };
 	ssize_t len;
 
@@ -316,7 +321,8 @@ static int identify(struct names *n, const struct iot_proc *p, struct rec_proces
 	if (group_of(n, p))
 		q.cgroup = 0; /* known: the helper need not read it */
 	memcpy(q.comm, p->comm, sizeof(q.comm));
-	len = ask(ASK_NAMES, (struct ask_about){ .pid = p->pid }, &q, sizeof(q), n->told, sizeof(n->told) - 1);
+	len = ask(ASK_NAMES, (struct ask_about){ .pid = p->pid }, &q, sizeof(q), n->told,
+		sizeof(n->told) - 1);
 	if (len <= 0)
 		return len == -EBUSY ? -EBUSY : -ESRCH;
 	n->told[len] = '\0';
@@ -327,7 +333,8 @@ static int identify(struct names *n, const struct iot_proc *p, struct rec_proces
 /* Schedules another attempt for a process that could not be examined. */
 static void identify_later(struct names *n, const struct iot_proc *p)
 {
-	if (n->n_retry < RETRY_ROOM && !grow((void **)&n->retry, n->n_retry, &n->retry_room, sizeof(*n->retry)))
+	if (n->n_retry < RETRY_ROOM && !grow((void **)&n->retry, n->n_retry, &n->retry_room,
+	    sizeof(*n->retry)))
 		n->retry[n->n_retry++] = (struct retry){ *p, 0 };
 }
 
@@ -569,7 +576,8 @@ static void take_file(struct names *n, const struct iot_path *p, const char *pat
 {
 	u32 block = block_of(n, p);
 
-	n->file = (struct rec_file){ .id = p->file, .dev = p->dev, .ino = p->ino, .gen = p->gen, .path = path };
+	n->file = (struct rec_file){ .id = p->file, .dev = p->dev, .ino = p->ino, .gen = p->gen,
+		.path = path };
 	if (block && block != USUAL_BLOCK)
 		rec_set(&n->file, file, block, block);
 	detect_file(n->detect, p, &n->file);

@@ -69,11 +69,13 @@ static void look_at(struct search *s, const char *path)
 	struct statx st;
 	u32 dev;
 
-	if (statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_BASIC_STATS, &st) || !S_ISREG(st.stx_mode) || !st.stx_nlink)
+	if (statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_BASIC_STATS, &st) ||
+	    !S_ISREG(st.stx_mode) || !st.stx_nlink)
 		return;
 	dev = st.stx_dev_major << 20 | st.stx_dev_minor;
 	for (size_t i = 0; i < s->n; i++) {
-		if (s->wanted[i].ino != st.stx_ino || s->wanted[i].dev != dev || !is_generation(path, s->wanted[i].gen))
+		if (s->wanted[i].ino != st.stx_ino || s->wanted[i].dev != dev ||
+		    !is_generation(path, s->wanted[i].gen))
 			continue;
 		put_name(s, i, path);
 		return;
@@ -100,7 +102,8 @@ static void look_at_process(void *arg, u32 pid, u32 ppid)
 		closedir(d);
 }
 
-static ssize_t answer_open_files(void *arg, const void *question, size_t len, void *answer, size_t room)
+static ssize_t answer_open_files(void *arg, const void *question, size_t len, void *answer,
+	size_t room)
 {
 	static struct search s;
 
@@ -122,7 +125,8 @@ void open_files_serve(void)
 
 /* --- asking side --- */
 
-void open_files_find(const struct iot_path *files, size_t n, void (*found)(void *, const struct iot_path *, const char *), void *arg)
+void open_files_find(const struct iot_path *files, size_t n,
+	void (*found)(void *, const struct iot_path *, const char *), void *arg)
 {
 	static struct wanted wanted[OPEN_FILES_MAX];
 	static char answer[ASK_ROOM];
@@ -133,7 +137,8 @@ void open_files_find(const struct iot_path *files, size_t n, void (*found)(void 
 	n = n < OPEN_FILES_MAX ? n : OPEN_FILES_MAX;
 	for (size_t i = 0; i < n; i++)
 		wanted[i] = (struct wanted){ files[i].dev, files[i].gen, files[i].ino };
-	len = ask(ASK_OPEN_FILES, (struct ask_about){ 0 }, wanted, n * sizeof(*wanted), answer, sizeof(answer) - 1);
+	len = ask(ASK_OPEN_FILES, (struct ask_about){ 0 }, wanted, n * sizeof(*wanted), answer,
+		sizeof(answer) - 1);
 	answer[len > 0 ? len : 0] = '\0';
 	while (at + sizeof(named) < answer + (len > 0 ? len : 0)) {
 		memcpy(&named, at, sizeof(named));

@@ -13,6 +13,7 @@ void open_files_serve(void);
 
 /* Searches for at most OPEN_FILES_MAX files by dev, ino and gen. Calls back for each one that is
  * found. */
-void open_files_find(const struct iot_path *files, size_t n, void (*found)(void *arg, const struct iot_path *, const char *path), void *arg);
+void open_files_find(const struct iot_path *files, size_t n,
+	void (*found)(void *arg, const struct iot_path *, const char *path), void *arg);
 
 #endif

@@ -76,7 +76,8 @@ int process_table_new(struct process_table **out, const struct process_table_opt
 
 static const char **string_of(struct rec_process *r, size_t i)
 {
-	const char **strings[] = { &r->comm, &r->exe, &r->cmdline, &r->cgroup, &r->container, &r->user, &r->system, &r->role, &r->matched, &r->instance };
+	const char **strings[] = { &r->comm, &r->exe, &r->cmdline, &r->cgroup, &r->container,
+		&r->user, &r->system, &r->role, &r->matched, &r->instance };
 
 	return i < N_OF(strings) ? strings[i] : NULL;
 }
@@ -126,7 +127,8 @@ static void set_told(struct process_table *l, u32 id)
 
 /* --- rows --- */
 
-static void give(struct process_table *l, struct life *f, const struct iot_proc *p, const struct rec_process *rec)
+static void give(struct process_table *l, struct life *f, const struct iot_proc *p,
+	const struct rec_process *rec)
 {
 	if (f && rec)
 		f->row = true;
@@ -161,7 +163,8 @@ void process_table_see(struct process_table *l, const struct iot_proc *p)
 		return;
 	rec = names_process(l->o.names, p);
 	/* the row of a process that may end soon waits; its names must be kept until then */
-	if (!f || f->row || l->o.events || l->n_seen <= l->o.told || !(p->flags & PROC_BORN) || !names_kept(l->o.names, p->id))
+	if (!f || f->row || l->o.events || l->n_seen <= l->o.told || !(p->flags & PROC_BORN) ||
+	    !names_kept(l->o.names, p->id))
 		give(l, f, p, rec);
 }
 
@@ -187,9 +190,12 @@ static bool same_text(const char *a, const char *b)
 
 static bool is_alike(const struct stand_in *s, const struct rec_process *r, bool any_parent)
 {
-	return s->any_parent == any_parent && (any_parent || s->rec.ppid == r->ppid) && s->rec.kthread == r->kthread &&
-		same_text(s->rec.comm, r->comm) && same_text(s->rec.system, r->system) && same_text(s->rec.instance, r->instance) &&
-		same_text(s->rec.container, r->container) && same_text(s->rec.cgroup, r->cgroup) && s->rec.uid == r->uid;
+	return s->any_parent == any_parent && (any_parent || s->rec.ppid == r->ppid) &&
+		s->rec.kthread == r->kthread &&
+		same_text(s->rec.comm, r->comm) && same_text(s->rec.system, r->system) &&
+		same_text(s->rec.instance, r->instance) &&
+		same_text(s->rec.container, r->container) && same_text(s->rec.cgroup, r->cgroup) &&
+		s->rec.uid == r->uid;
 }
 
 static struct stand_in *stand_in_make(struct process_table *l, const struct rec_process *r)
@@ -206,9 +212,11 @@ static struct stand_in *stand_in_make(struct process_table *l, const struct rec_
 }
 
 /* Stand-in for processes like `r`; NULL: there are too many already. */
-static struct stand_in *stand_in_find(struct process_table *l, const struct rec_process *r, bool any_parent, size_t max)
+static struct stand_in *stand_in_find(struct process_table *l, const struct rec_process *r,
+	bool any_parent, size_t max)
 {
-	u64 h = hash_text(hash_text(hash_text(hash_text(HASH_START, r->comm), r->system), r->instance), r->container);
+	u64 h = hash_text(hash_text(hash_text(hash_text(HASH_START, r->comm), r->system),
+		r->instance), r->container);
 	struct stand_in *s;
 	size_t i;
 
@@ -281,7 +289,8 @@ static void close_life(struct process_table *l, struct life *f, const struct iot
 		l->gone[l->n_gone++] = (struct gone){ *p, clock_now(CLOCK_MONOTONIC) };
 }
 
-static void fold(struct process_table *l, struct life *f, const struct iot_proc *p, const struct rec_process *rec)
+static void fold(struct process_table *l, struct life *f, const struct iot_proc *p,
+	const struct rec_process *rec)
 {
 	struct stand_in *s = stand_in_of(l, rec);
 	struct rec_process own = *rec;
@@ -309,7 +318,8 @@ static void decide(struct process_table *l, const struct iot_proc *p)
 	if (!detect_wanted(l->o.detect, p->id)) {
 		if (!is_told(l, p->id))
 			probes_fold(l->o.probes, p->id, PROC_OTHER);
-	} else if (!rec || !f || !(p->flags & PROC_BORN) || (f->row && !l->o.events) || is_told(l, p->id) ||
+	} else if (!rec || !f || !(p->flags & PROC_BORN) || (f->row && !l->o.events) ||
+	    is_told(l, p->id) ||
 		   f->bytes >= PROCESS_TABLE_BYTES) {
 		set_told(l, p->id);
 		give(l, f, p, rec);
@@ -329,7 +339,8 @@ void process_table_end(struct process_table *l, const struct iot_proc *p)
 		set_told(l, p->id);
 		give(l, f, p, names_process(l->o.names, p));
 		close_life(l, f, p);
-	} else if (!grow((void **)&l->closing, l->n_closing, &l->closing_room, sizeof(*l->closing))) {
+	} else if (!grow((void **)&l->closing, l->n_closing, &l->closing_room,
+	    sizeof(*l->closing))) {
 		l->closing[l->n_closing++] = *p;
 	}
 }
@@ -362,14 +373,16 @@ void process_table_settle(struct process_table *l)
 
 bool process_table_wants(const struct process_table *l, u32 id)
 {
-	return is_told(l, id) || (detect_wanted(l->o.detect, id) && probes_folded(l->o.probes, id) != PROC_OTHER);
+	return is_told(l, id) || (detect_wanted(l->o.detect, id) &&
+		probes_folded(l->o.probes, id) != PROC_OTHER);
 }
 
 bool process_table_waits(struct process_table *l, u32 owner)
 {
 	struct life *f;
 
-	if (owner < PROC_FIRST || process_table_wants(l, owner) || probes_folded(l->o.probes, owner))
+	if (owner < PROC_FIRST || process_table_wants(l, owner) ||
+	    probes_folded(l->o.probes, owner))
 		return false;
 	f = id_table_find(&l->living, owner);
 	if (!f || f->over)

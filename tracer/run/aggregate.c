@@ -72,7 +72,8 @@ void aggregate_begin(struct aggregates *c)
 		c->slot[i].fresh = false;
 }
 
-void aggregate_keep(void *arg, u32 number, const struct iot_cell_key *key, const struct iot_cell *now)
+void aggregate_keep(void *arg, u32 number, const struct iot_cell_key *key,
+	const struct iot_cell *now)
 {
 	struct aggregates *c = arg;
 	struct slot *s = &c->slot[number];
@@ -89,19 +90,24 @@ static bool has_news(const struct slot *s)
 	return s->fresh && memcmp(&s->now, &s->given, sizeof(s->now));
 }
 
-void aggregate_bytes(const struct aggregates *c, void (*owner)(void *arg, u32 owner, u64 bytes), void *arg)
+void aggregate_bytes(const struct aggregates *c, void (*owner)(void *arg, u32 owner, u64 bytes),
+	void *arg)
 {
 	for (u32 i = 0; i < c->n; i++)
 		if (has_news(&c->slot[i]))
-			owner(arg, c->slot[i].key.owner, c->slot[i].now.bytes - c->slot[i].given.bytes);
+			owner(arg, c->slot[i].key.owner,
+				c->slot[i].now.bytes - c->slot[i].given.bytes);
 }
 
-static int give_one(const struct iot_cell_key *key, const struct iot_cell *v, u64 sec, aggregate_give *give, void *arg)
+static int give_one(const struct iot_cell_key *key, const struct iot_cell *v, u64 sec,
+	aggregate_give *give, void *arg)
 {
 	struct rec_agg r = {
-		.sec = sec, .kind = key->kind, .owner = key->owner, .dev = key->dev, .cause = key->cause,
+		.sec = sec, .kind = key->kind, .owner = key->owner, .dev = key->dev,
+			.cause = key->cause,
 		.how = key->how, .sub = key->sub, .flags = key->flags & CELL_FLAGS,
-		.ops = v->ops, .errors = v->errors, .bytes = v->bytes, .touched = v->touched, .lat_ns = v->lat_ns, .max_ns = v->max_ns,
+		.ops = v->ops, .errors = v->errors, .bytes = v->bytes, .touched = v->touched,
+		.lat_ns = v->lat_ns, .max_ns = v->max_ns,
 	};
 
 	rec_set(&r, agg, timed, v->timed);
@@ -116,7 +122,8 @@ static struct sum *sum_of(struct aggregates *c, const struct iot_cell_key *key)
 {
 	size_t i;
 
-	for (i = hash_bytes(HASH_START, key, sizeof(*key)) % SUMS; c->sums[i].used; i = (i + 1) % SUMS)
+	for (i = hash_bytes(HASH_START, key, sizeof(*key)) % SUMS; c->sums[i].used;
+	    i = (i + 1) % SUMS)
 		if (!memcmp(&c->sums[i].key, key, sizeof(*key)))
 			return &c->sums[i];
 	c->sums[i] = (struct sum){ .key = *key, .used = true };
@@ -136,12 +143,15 @@ static void add(struct iot_cell *sum, const struct iot_cell *v)
 		sum->max_ns = v->max_ns;
 }
 
-static int take_slot(struct aggregates *c, struct slot *s, u64 sec, aggregate_owner *owner, aggregate_give *give, void *arg)
+static int take_slot(struct aggregates *c, struct slot *s, u64 sec, aggregate_owner *owner,
+	aggregate_give *give, void *arg)
 {
 	const struct iot_cell *now = &s->now, *was = &s->given;
 	struct iot_cell added = {
-		.ops = now->ops - was->ops, .errors = now->errors - was->errors, .bytes = now->bytes - was->bytes,
-		.touched = now->touched - was->touched, .timed = now->timed - was->timed, .lat_ns = now->lat_ns - was->lat_ns,
+		.ops = now->ops - was->ops, .errors = now->errors - was->errors,
+			.bytes = now->bytes - was->bytes,
+		.touched = now->touched - was->touched, .timed = now->timed - was->timed,
+		.lat_ns = now->lat_ns - was->lat_ns,
 		.max_ns = now->max_ns,
 	};
 	struct iot_cell_key key = s->key;
@@ -156,7 +166,8 @@ static int take_slot(struct aggregates *c, struct slot *s, u64 sec, aggregate_ow
 	return 0;
 }
 
-int aggregate_take(struct aggregates *c, u64 sec, aggregate_owner *owner, aggregate_give *give, void *arg)
+int aggregate_take(struct aggregates *c, u64 sec, aggregate_owner *owner, aggregate_give *give,
+	void *arg)
 {
 	int err = 0;
 
@@ -179,7 +190,8 @@ static bool is_device_op(const struct iot_cell_key *key)
 {
 	u8 layer = key->kind < KIND_MAX ? kind_layers[key->kind] : LAYER_NONE;
 
-	return key->owner != PROC_SELF && key->owner != PROC_OTHER && (layer == LAYER_BLOCK || layer == LAYER_FS);
+	return key->owner != PROC_SELF && key->owner != PROC_OTHER &&
+		(layer == LAYER_BLOCK || layer == LAYER_FS);
 }
 
 void aggregate_add_device(struct aggregate_devices *l, u32 owner, u32 dev)
@@ -214,7 +226,8 @@ static void forget(struct aggregates *c, struct probes *p, u32 number)
 	probes_cell_free(p, number);
 }
 
-void aggregate_collect(struct aggregates *c, struct probes *p, bool (*over)(void *arg, u32 owner, bool quiet), void *arg)
+void aggregate_collect(struct aggregates *c, struct probes *p,
+	bool (*over)(void *arg, u32 owner, bool quiet), void *arg)
 {
 	u64 now = clock_now(CLOCK_MONOTONIC);
 

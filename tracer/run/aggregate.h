@@ -37,12 +37,15 @@ void aggregate_free(struct aggregates *);
 void aggregate_begin(struct aggregates *);
 probes_cell aggregate_keep; /* arg: struct aggregates */
 /* Calls back with the owner and the added bytes of each aggregate that changed in this round. */
-void aggregate_bytes(const struct aggregates *, void (*owner)(void *arg, u32 owner, u64 bytes), void *arg);
+void aggregate_bytes(const struct aggregates *, void (*owner)(void *arg, u32 owner, u64 bytes),
+	void *arg);
 /* Gives the additions as aggregates of second `sec`. */
-int aggregate_take(struct aggregates *, u64 sec, aggregate_owner *owner, aggregate_give *give, void *arg);
+int aggregate_take(struct aggregates *, u64 sec, aggregate_owner *owner, aggregate_give *give,
+	void *arg);
 /* Gives back aggregates whose owner has ended. quiet: nothing was added in this round. A closed one
  * is read for some more rounds. */
-void aggregate_collect(struct aggregates *, struct probes *, bool (*over)(void *arg, u32 owner, bool quiet), void *arg);
+void aggregate_collect(struct aggregates *, struct probes *,
+	bool (*over)(void *arg, u32 owner, bool quiet), void *arg);
 
 /* Operations that file systems and disks have done so far, as of the last reading, for traced
  * processes or for an unknown owner. */

@@ -67,7 +67,8 @@ static int search_path(const char *name)
 		size_t len = strcspn(dir, ":");
 		int got;
 
-		if (snprintf(path, sizeof(path), "%.*s%s%s", (int)len, dir, len ? "/" : "", name) < (int)sizeof(path)) {
+		if (snprintf(path, sizeof(path), "%.*s%s%s", (int)len, dir, len ? "/" : "",
+		    name) < (int)sizeof(path)) {
 			got = runnable(path);
 			if (!got)
 				return 0;
@@ -96,7 +97,8 @@ int command_check(const char *name)
 /* The child makes only calls that are not recorded until it is released, such as poll(2) and
  * prctl(2). It has the command's name already: reading the program file is part of starting the
  * command. */
-static void __attribute__((noreturn)) child(char **argv, int gate, int report, const sigset_t *mask, bool to_stderr)
+static void __attribute__((noreturn)) child(char **argv, int gate, int report, const sigset_t *mask,
+	bool to_stderr)
 {
 	struct pollfd wait = { .fd = gate, .events = POLLIN };
 	const char *slash = strrchr(argv[0], '/');

@@ -47,7 +47,8 @@ struct patient {
 
 typedef void check(const struct patient *, const char *what, struct finding *);
 
-__attribute__((format(printf, 3, 4))) static void say(struct finding *f, enum mark mark, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static void say(struct finding *f, enum mark mark,
+	const char *format, ...)
 {
 	va_list args;
 
@@ -73,7 +74,8 @@ static int setting(const char *name)
 	int value;
 
 	snprintf(path, sizeof(path), "/proc/sys/kernel/%s", name);
-	return read_line(path, line, sizeof(line)) >= 0 && sscanf(line, "%d", &value) == 1 ? value : -1;
+	return read_line(path, line, sizeof(line)) >= 0 && sscanf(line, "%d", &value) == 1 ? value :
+		-1;
 }
 
 static bool held(int cap)
@@ -90,15 +92,18 @@ static bool held(int cap)
 
 static void look_kernel(const struct patient *p, const char *what, struct finding *f)
 {
-	const char *machine = probes_wrong_machine(), *lacks = p->probes ? probes_lacks(p->probes) : NULL;
+	const char *machine = probes_wrong_machine(), *lacks = p->probes ? probes_lacks(p->probes) :
+		NULL;
 
-	say(f, FINE, "%s, %s; programs by %s", p->kernel.release, p->kernel.machine, probes_made_by());
+	say(f, FINE, "%s, %s; programs by %s", p->kernel.release, p->kernel.machine,
+		probes_made_by());
 	if (machine) {
 		f->mark = GAP;
 		cure(f, "the programs were made for %s: take a build for this machine", machine);
 	} else if (lacks) {
 		f->mark = GAP;
-		cure(f, "%s: only calls and devices are measured, without owners; Linux 6.1 and later give everything", lacks);
+		cure(f,
+			"%s: only calls and devices are measured, without owners; Linux 6.1 and later give everything", lacks);
 	}
 }
 
@@ -110,7 +115,8 @@ static void look_types(const struct patient *p, const char *what, struct finding
 	if (!wrong)
 		return;
 	say(f, GAP, "the types in /sys/kernel/btf/vmlinux %s", wrong);
-	cure(f, "mount /sys, unmount what lies over it, or take a kernel with CONFIG_DEBUG_INFO_BTF=y, as distributions' are since 2021");
+	cure(f,
+		"mount /sys, unmount what lies over it, or take a kernel with CONFIG_DEBUG_INFO_BTF=y, as distributions' are since 2021");
 }
 
 static void look_lockdown(const struct patient *p, const char *what, struct finding *f)
@@ -147,9 +153,11 @@ static void look_symbols(const struct patient *p, const char *what, struct findi
 		return;
 	say(f, GAP, "addresses are hidden: " PROBES_HIDDEN_MEANS);
 	if (restrict_to > 1)
-		cure(f, "sysctl kernel.kptr_restrict=1 (it is %d, which hides them from root, too)", restrict_to);
+		cure(f, "sysctl kernel.kptr_restrict=1 (it is %d, which hides them from root, too)",
+			restrict_to);
 	else
-		cure(f, "CAP_SYSLOG; or sysctl kernel.kptr_restrict=0 kernel.perf_event_paranoid=1 (they are %d and %d)", restrict_to, setting("perf_event_paranoid"));
+		cure(f,
+			"CAP_SYSLOG; or sysctl kernel.kptr_restrict=0 kernel.perf_event_paranoid=1 (they are %d and %d)", restrict_to, setting("perf_event_paranoid"));
 }
 
 /* --- rights --- */
@@ -176,13 +184,15 @@ static void look_rights(const struct patient *p, const char *what, struct findin
 		if ((r->wanted && !r->wanted()) || right_held(r))
 			continue;
 		worst = mark > worst ? mark : worst;
-		snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s%s", *names ? ", " : "", r->name);
+		snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s%s",
+			*names ? ", " : "", r->name);
 	}
 	say(f, worst, worst ? "missing: %s" : "all that are of use here%s", names);
 	if (!worst)
 		return;
 	if (rights_foreign()) {
-		cure(f, "BPF takes no capability of a user namespace: run it outside of it, as the host's root");
+		cure(f,
+			"BPF takes no capability of a user namespace: run it outside of it, as the host's root");
 		return;
 	}
 	rights_text(line, sizeof(line));
@@ -202,8 +212,10 @@ static void look_right(const struct patient *p, const char *what, struct finding
 
 static void look_bpf(const struct patient *p, const char *what, struct finding *f)
 {
-	union bpf_attr map = { .map_type = BPF_MAP_TYPE_ARRAY, .key_size = 4, .value_size = 8, .max_entries = 1 };
-	int fd = syscall(SYS_bpf, BPF_MAP_CREATE, &map, sizeof(map)), disabled = setting("unprivileged_bpf_disabled");
+	union bpf_attr map = { .map_type = BPF_MAP_TYPE_ARRAY, .key_size = 4, .value_size = 8,
+		.max_entries = 1 };
+	int fd = syscall(SYS_bpf, BPF_MAP_CREATE, &map, sizeof(map)),
+		disabled = setting("unprivileged_bpf_disabled");
 
 	say(f, FINE, "allowed");
 	if (fd >= 0) {
@@ -212,7 +224,8 @@ static void look_bpf(const struct patient *p, const char *what, struct finding *
 		say(f, GAP, "not without CAP_BPF (unprivileged_bpf_disabled is %d)", disabled);
 	} else {
 		say(f, GAP, "refused with CAP_BPF: %s", strerror(errno));
-		cure(f, "a filter of system calls or a security module forbids bpf(2): in a container allow it in its seccomp profile");
+		cure(f,
+			"a filter of system calls or a security module forbids bpf(2): in a container allow it in its seccomp profile");
 	}
 }
 
@@ -221,15 +234,19 @@ static void look_bpf(const struct patient *p, const char *what, struct finding *
 static void look_place(const struct patient *p, const char *what, struct finding *f)
 {
 	struct stat s;
-	bool container = !access("/.dockerenv", F_OK) || !access("/run/.containerenv", F_OK) || getenv("container");
+	bool container = !access("/.dockerenv", F_OK) || !access("/run/.containerenv", F_OK) ||
+		getenv("container");
 
 	say(f, FINE, container ? "a container with the host's processes" : "the host's processes");
 	if (stat("/proc/self/ns/pid", &s)) {
 		say(f, GAP, "/proc is not mounted");
 		cure(f, "mount -t proc proc /proc");
 	} else if (s.st_ino != FIRST_PID_NS) {
-		say(f, LESS, "a PID namespace: processes outside of it are counted, with the number 0 and a name alone");
-		cure(f, "start it in the host's: --pid=host for docker and podman, hostPID: true for Kubernetes");
+		say(f,
+			LESS,
+			"a PID namespace: processes outside of it are counted, with the number 0 and a name alone");
+		cure(f,
+			"start it in the host's: --pid=host for docker and podman, hostPID: true for Kubernetes");
 	}
 }
 
@@ -256,7 +273,8 @@ static void look_cgroup(const struct patient *p, const char *what, struct findin
 		return;
 	}
 	say(f, LESS, "%s: --cgroup does not work", one ? "version 1 only" : "none is mounted");
-	cure(f, "mount -t cgroup2 none /sys/fs/cgroup/unified; containers are known by version 1, too");
+	cure(f,
+		"mount -t cgroup2 none /sys/fs/cgroup/unified; containers are known by version 1, too");
 }
 
 /* Number of a line "NAME: NUMBER kB"; 0: not known. */
@@ -277,15 +295,21 @@ static void look_memory(const struct patient *p, const char *what, struct findin
 	struct rlimit l;
 
 	if (p->tried)
-		say(f, FINE, "%.0f MiB in the kernel for a run; %.1f GiB are available", takes / 1048576.0, has / 1073741824.0);
+		say(f, FINE, "%.0f MiB in the kernel for a run; %.1f GiB are available",
+			takes / 1048576.0, has / 1073741824.0);
 	else
-		say(f, UNSEEN, "%.1f GiB are available; what a run takes is known when programs can be loaded", has / 1073741824.0);
+		say(f,
+			UNSEEN,
+			"%.1f GiB are available; what a run takes is known when programs can be loaded", has / 1073741824.0);
 	if (has && takes && has < takes + MEMORY_OTHER) {
 		f->mark = GAP;
-		cure(f, "free some, or make tables and buffer smaller: --ring 1M --table files=4096");
-	} else if (!getrlimit(RLIMIT_NOFILE, &l) && l.rlim_max < DESCRIPTORS && !held(CAP_SYS_RESOURCE)) {
+		cure(f,
+			"free some, or make tables and buffer smaller: --ring 1M --table files=4096");
+	} else if (!getrlimit(RLIMIT_NOFILE, &l) && l.rlim_max < DESCRIPTORS &&
+	    !held(CAP_SYS_RESOURCE)) {
 		f->mark = GAP;
-		cure(f, "only %llu descriptors are allowed: raise the hard limit (ulimit -Hn 8192) before the start", (unsigned long long)l.rlim_max);
+		cure(f,
+			"only %llu descriptors are allowed: raise the hard limit (ulimit -Hn 8192) before the start", (unsigned long long)l.rlim_max);
 	}
 }
 
@@ -304,7 +328,9 @@ static void look_programs(const struct patient *p, const char *what, struct find
 	if (p->tried)
 		say(f, FINE, "%zu program%s attached", g.chosen, g.chosen == 1 ? "" : "s");
 	else
-		say(f, UNSEEN, "tracepoints are there; whether the kernel takes the programs is seen when they can be loaded");
+		say(f,
+			UNSEEN,
+			"tracepoints are there; whether the kernel takes the programs is seen when they can be loaded");
 	f->together = !p->tried && g.chosen;
 	if (g.denied) { /* only where programs were loaded */
 		say(f, GAP, "the kernel refuses %s: %s", g.denied->name, g.denied->reason);
@@ -314,7 +340,8 @@ static void look_programs(const struct patient *p, const char *what, struct find
 	} else if (g.lacking && !probes_lacks(p->probes)) {
 		say(f, GAP, "%s: %s", g.lacking->name, g.lacking->reason);
 		f->together = false;
-		cure(f, "the rest is measured, and what this kernel cannot be asked is n/a: Linux 6.1 and later have it");
+		cure(f,
+			"the rest is measured, and what this kernel cannot be asked is n/a: Linux 6.1 and later have it");
 	} else if (!g.chosen) {
 		say(f, LESS, "not measured on this kernel");
 	}
@@ -391,7 +418,8 @@ static void print_words(const char *text)
 
 static void print_finding(const char *name, const struct finding *f)
 {
-	static const char *const marks[] = { [FINE] = "ok", [LESS] = "note", [UNSEEN] = "?", [GAP] = "GAP" };
+	static const char *const marks[] = { [FINE] = "ok", [LESS] = "note", [UNSEEN] = "?",
+		[GAP] = "GAP" };
 
 	printf("%-5s %-13s ", marks[f->mark], name);
 	print_words(f->text);
@@ -470,7 +498,8 @@ int doctor(const struct options *o)
 	}
 	failed = !gaps && !p.tried;
 	if (gaps)
-		printf("A full run does not work here: see the line%s with GAP.\n", gaps > 1 ? "s" : "");
+		printf("A full run does not work here: see the line%s with GAP.\n",
+			gaps > 1 ? "s" : "");
 	else if (failed)
 		printf("The programs could not be loaded: see the message above.\n");
 	else

@@ -147,12 +147,14 @@ static void wants_name(void *arg, u32 id, u32 dev, u64 ino, u32 gen)
 {
 	struct search *s = arg;
 
-	if (file_bits(s->f, id) != FILE_SUMMED || s->n >= OPEN_FILES_MAX || grow((void **)&s->files, s->n, &s->room, sizeof(*s->files)))
+	if (file_bits(s->f, id) != FILE_SUMMED || s->n >= OPEN_FILES_MAX ||
+	    grow((void **)&s->files, s->n, &s->room, sizeof(*s->files)))
 		return;
 	s->files[s->n++] = (struct iot_path){ .file = id, .dev = dev, .ino = ino, .gen = gen };
 }
 
-void filesums_unnamed(struct filesums *f, struct probes *p, void (*found)(void *, const struct iot_path *, const char *), void *arg)
+void filesums_unnamed(struct filesums *f, struct probes *p,
+	void (*found)(void *, const struct iot_path *, const char *), void *arg)
 {
 	struct search s = { .f = f };
 	u32 spare, n;
@@ -188,15 +190,19 @@ static u8 written_as(struct filesums *f, u32 file, u32 owner)
 
 	if (w->component && w->file == file && w->owner == owner)
 		return w->component - 1;
-	return owner && detect_threads_tell(f->detect, file, owner) ? COMPONENT_SHARED : COMPONENT_NONE;
+	return owner && detect_threads_tell(f->detect, file, owner) ? COMPONENT_SHARED :
+		COMPONENT_NONE;
 }
 
-static void give_sum(struct filesums *f, const struct change *c, u8 component, const struct iot_filesum *by)
+static void give_sum(struct filesums *f, const struct change *c, u8 component,
+	const struct iot_filesum *by)
 {
 	struct rec_file_io r = {
 		.file = c->key.file, .owner = c->key.owner, .component = component,
-		.read_ops = by->read_ops, .read_bytes = by->read_bytes, .write_ops = by->write_ops, .write_bytes = by->write_bytes,
-		.sync_ops = by->sync_ops, .fs_read_bytes = by->fs_read_bytes, .fs_write_bytes = by->fs_write_bytes,
+		.read_ops = by->read_ops, .read_bytes = by->read_bytes, .write_ops = by->write_ops,
+		.write_bytes = by->write_bytes,
+		.sync_ops = by->sync_ops, .fs_read_bytes = by->fs_read_bytes,
+		.fs_write_bytes = by->fs_write_bytes,
 		.dev_read_bytes = by->dev_read_bytes, .dev_write_bytes = by->dev_write_bytes,
 	};
 	static const struct iot_filesum none;
@@ -208,20 +214,27 @@ static void give_sum(struct filesums *f, const struct change *c, u8 component, c
 /* A thread's reads and writes may have different components; its syncs have none. */
 static void give_thread(struct filesums *f, const struct change *c)
 {
-	const struct iot_filesum read = { .read_ops = c->by.read_ops, .read_bytes = c->by.read_bytes,
-					  .fs_read_bytes = c->by.fs_read_bytes, .dev_read_bytes = c->by.dev_read_bytes };
-	const struct iot_filesum write = { .write_ops = c->by.write_ops, .write_bytes = c->by.write_bytes,
-					   .fs_write_bytes = c->by.fs_write_bytes, .dev_write_bytes = c->by.dev_write_bytes };
+	const struct iot_filesum read = { .read_ops = c->by.read_ops,
+		.read_bytes = c->by.read_bytes,
+					  .fs_read_bytes = c->by.fs_read_bytes,
+					  .dev_read_bytes = c->by.dev_read_bytes };
+	const struct iot_filesum write = { .write_ops = c->by.write_ops,
+		.write_bytes = c->by.write_bytes,
+					   .fs_write_bytes = c->by.fs_write_bytes,
+					   .dev_write_bytes = c->by.dev_write_bytes };
 	const struct iot_filesum sync = { .sync_ops = c->by.sync_ops };
 	char comm[IOT_COMM_LEN + 1] = "";
 	u8 as;
 
 	memcpy(comm, c->key.comm, IOT_COMM_LEN);
 	give_sum(f, c, c->by.read_ops || c->by.fs_read_bytes || c->by.dev_read_bytes ?
-		   detect_component(f->detect, c->key.file, c->key.owner, comm, true, c->key.direct) : 0, &read);
+		   detect_component(f->detect, c->key.file, c->key.owner, comm, true,
+		   c->key.direct) : 0, &read);
 	if (c->by.write_ops || c->by.fs_write_bytes || c->by.dev_write_bytes) {
-		as = detect_component(f->detect, c->key.file, c->key.owner, comm, false, c->key.direct);
-		if (c->by.write_bytes && !c->key.direct && detect_threads_tell(f->detect, c->key.file, c->key.owner))
+		as = detect_component(f->detect, c->key.file, c->key.owner, comm, false,
+			c->key.direct);
+		if (c->by.write_bytes && !c->key.direct &&
+		    detect_threads_tell(f->detect, c->key.file, c->key.owner))
 			note_write(f, c->key.file, c->key.owner, as);
 		give_sum(f, c, as, &write);
 	}
@@ -230,7 +243,8 @@ static void give_thread(struct filesums *f, const struct change *c)
 
 static void give_written(struct filesums *f, const struct change *c)
 {
-	const struct iot_filesum back = { .fs_write_bytes = c->by.fs_write_bytes, .dev_write_bytes = c->by.dev_write_bytes };
+	const struct iot_filesum back = { .fs_write_bytes = c->by.fs_write_bytes,
+		.dev_write_bytes = c->by.dev_write_bytes };
 	struct iot_filesum rest = c->by;
 
 	rest.fs_write_bytes = rest.dev_write_bytes = 0;
@@ -244,7 +258,8 @@ static void give_changes(struct filesums *f)
 {
 	for (size_t i = 0; i < f->n_changes; i++)
 		if (f->changes[i].key.owner >= PROC_FIRST)
-			detect_used(f->detect, f->changes[i].key.file, f->changes[i].key.owner, f->changes[i].by.write_ops);
+			detect_used(f->detect, f->changes[i].key.file, f->changes[i].key.owner,
+				f->changes[i].by.write_ops);
 	for (int direct = 0; direct < 2; direct++)
 		for (size_t i = 0; i < f->n_changes; i++)
 			if (f->changes[i].key.comm[0] && f->changes[i].key.direct == (u32)direct)
@@ -273,7 +288,8 @@ static bool look_at_owner(struct filesums *f, struct probes *p, u32 id, u64 now)
 
 void filesums_changed(struct filesums *f, struct probes *p, u32 proc)
 {
-	if (proc >= IOT_MAX_GROUPED || !f->owners[proc].nameless || !detect_has_threads(f->detect, proc))
+	if (proc >= IOT_MAX_GROUPED || !f->owners[proc].nameless ||
+	    !detect_has_threads(f->detect, proc))
 		return;
 	f->owners[proc].nameless = false;
 	probes_set_nameless(p, proc, false);
@@ -297,7 +313,8 @@ static bool adopt(struct slot *s, const struct iot_filesum_slot *theirs)
 	return true;
 }
 
-static bool subtract(struct iot_filesum *by, const struct iot_filesum *now, struct iot_filesum *last)
+static bool subtract(struct iot_filesum *by, const struct iot_filesum *now,
+	struct iot_filesum *last)
 {
 	bool changed = false;
 
@@ -312,7 +329,8 @@ static bool subtract(struct iot_filesum *by, const struct iot_filesum *now, stru
 /* Handles a slot without changes. Returns true when it was removed from the index. */
 static bool age(struct slot *s, struct probes *p, u32 n)
 {
-	if (!n || ++s->quiet < (s->state != SLOT_LIVE ? HIDDEN : probes_sums_are_many(p) ? QUIET_FULL : QUIET))
+	if (!n || ++s->quiet < (s->state != SLOT_LIVE ? HIDDEN : probes_sums_are_many(p) ?
+	    QUIET_FULL : QUIET))
 		return false;
 	s->quiet = 0;
 	if (s->state == SLOT_LIVE) {
@@ -326,7 +344,8 @@ static bool age(struct slot *s, struct probes *p, u32 n)
 }
 
 /* Returns true when the slot was removed from the index. */
-static bool take_slot(struct filesums *f, struct probes *p, const struct iot_filesum_slot *theirs, u32 n)
+static bool take_slot(struct filesums *f, struct probes *p, const struct iot_filesum_slot *theirs,
+	u32 n)
 {
 	struct change *c = &f->changes[f->n_changes];
 	struct slot *s = &f->slots[n];
@@ -365,7 +384,8 @@ int filesums_take(struct filesums *f, struct probes *p)
 	for (u32 n = IOT_FILESUM_RESERVE; n < end; n++)
 		moved |= take_slot(f, p, &slots[n], n);
 	for (size_t i = 0; i < f->n_changes; i++)
-		moved |= f->changes[i].key.comm[0] && look_at_owner(f, p, f->changes[i].key.owner, now);
+		moved |= f->changes[i].key.comm[0] &&
+			look_at_owner(f, p, f->changes[i].key.owner, now);
 	if (moved)
 		probes_sums_epoch(p);
 	return f->err;

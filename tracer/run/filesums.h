@@ -33,6 +33,7 @@ bool filesums_is_named(const struct filesums *, u32 file);
 
 /* Calls back for files that have sums, no path, and are open now; the path is that of a descriptor.
  * For the end of a run. */
-void filesums_unnamed(struct filesums *, struct probes *, void (*found)(void *arg, const struct iot_path *, const char *path), void *arg);
+void filesums_unnamed(struct filesums *, struct probes *,
+	void (*found)(void *arg, const struct iot_path *, const char *path), void *arg);
 
 #endif

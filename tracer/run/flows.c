@@ -54,13 +54,17 @@ static void put_address(u16 family, const u8 *address, char *to, size_t size)
 	inet_ntop(family, family == AF_INET ? address + 12 : address, to, size);
 }
 
-const struct rec_flow *flow_describe(const struct iot_flow_key *key, const struct iot_flow *sums, struct flow_text *to)
+const struct rec_flow *flow_describe(const struct iot_flow_key *key, const struct iot_flow *sums,
+	struct flow_text *to)
 {
 	*to = (struct flow_text){ .rec = {
-		.owner = key->owner, .family = key->family == AF_INET ? "ipv4" : "ipv6", .protocol = to->protocol,
+		.owner = key->owner, .family = key->family == AF_INET ? "ipv4" : "ipv6",
+			.protocol = to->protocol,
 		.local = to->local, .local_port = key->local_port,
-		.role = sums->role < N_OF(roles) ? roles[sums->role] : NULL, .loopback = sums->loopback,
-		.sent_bytes = sums->sent_bytes, .recv_bytes = sums->recv_bytes, .sends = sums->sends, .recvs = sums->recvs,
+		.role = sums->role < N_OF(roles) ? roles[sums->role] : NULL,
+		.loopback = sums->loopback,
+		.sent_bytes = sums->sent_bytes, .recv_bytes = sums->recv_bytes,
+		.sends = sums->sends, .recvs = sums->recvs,
 	} };
 	put_protocol(key->protocol, to->protocol, sizeof(to->protocol));
 	put_address(key->family, key->local, to->local, sizeof(to->local));
@@ -87,15 +91,18 @@ static void look(void *arg, const struct iot_flow_key *key, const struct iot_flo
 {
 	struct flows *f = arg;
 	const u64 h = hash_bytes(HASH_START, key, sizeof(*key));
-	struct look *l = &f->looks[h % N_OF(f->looks)], now = { h >> 32, sums->sends + sums->recvs };
+	struct look *l = &f->looks[h % N_OF(f->looks)],
+		now = { h >> 32, sums->sends + sums->recvs };
 
-	if (f->n_over < N_OF(f->over) && (f->is_over(f->arg, key->owner) || (l->check == now.check && l->ops == now.ops)))
+	if (f->n_over < N_OF(f->over) && (f->is_over(f->arg, key->owner) ||
+	    (l->check == now.check && l->ops == now.ops)))
 		f->over[f->n_over++] = *key;
 	*l = now;
 }
 
 void flows_collect(struct flows *f, struct probes *p, bool (*over)(void *, u32),
-		   void (*flow)(void *, const struct iot_flow_key *, const struct iot_flow *), void *arg)
+		   void (*flow)(void *, const struct iot_flow_key *, const struct iot_flow *),
+		   void *arg)
 {
 	u64 now = clock_now(CLOCK_MONOTONIC);
 	struct iot_flow sums;

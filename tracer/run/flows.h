@@ -13,7 +13,8 @@ struct flow_text {
 };
 
 /* Fills `to` and returns the record inside it. */
-const struct rec_flow *flow_describe(const struct iot_flow_key *key, const struct iot_flow *sums, struct flow_text *to);
+const struct rec_flow *flow_describe(const struct iot_flow_key *key, const struct iot_flow *sums,
+	struct flow_text *to);
 
 struct flows;
 
@@ -25,6 +26,7 @@ void flows_free(struct flows *);
  * since the last call, or whose owner has ended, and calls back for each. A flow that continues
  * gets another row. */
 void flows_collect(struct flows *, struct probes *, bool (*over)(void *arg, u32 owner),
-		   void (*flow)(void *arg, const struct iot_flow_key *, const struct iot_flow *), void *arg);
+		   void (*flow)(void *arg, const struct iot_flow_key *, const struct iot_flow *),
+		   void *arg);
 
 #endif

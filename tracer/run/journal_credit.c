@@ -11,21 +11,30 @@
 #define CALL(name) [PUT_CALL + SYS_##name] = #name
 
 static const char *const names[] = {
-	[PUT_OTHER] = "other", [PUT_KERNEL] = "writeback", [PUT_FAULT] = "fault", [PUT_WORKER] = "io_uring",
-	CALL(read), CALL(pread64), CALL(readv), CALL(preadv), CALL(preadv2), CALL(getdents64), CALL(execve), CALL(mmap), CALL(close),
-	CALL(write), CALL(pwrite64), CALL(writev), CALL(pwritev), CALL(pwritev2), CALL(sendfile), CALL(splice), CALL(copy_file_range),
+	[PUT_OTHER] = "other", [PUT_KERNEL] = "writeback", [PUT_FAULT] = "fault",
+		[PUT_WORKER] = "io_uring",
+	CALL(read), CALL(pread64), CALL(readv), CALL(preadv), CALL(preadv2), CALL(getdents64),
+	CALL(execve), CALL(mmap), CALL(close),
+	CALL(write), CALL(pwrite64), CALL(writev), CALL(pwritev), CALL(pwritev2), CALL(sendfile),
+	CALL(splice), CALL(copy_file_range),
 	CALL(io_submit), CALL(io_getevents), CALL(io_uring_enter),
-	CALL(fsync), CALL(fdatasync), CALL(sync), CALL(syncfs), CALL(sync_file_range), CALL(msync), CALL(munmap), CALL(exit_group),
+	CALL(fsync), CALL(fdatasync), CALL(sync), CALL(syncfs), CALL(sync_file_range), CALL(msync),
+	CALL(munmap), CALL(exit_group),
 	CALL(openat), CALL(openat2), CALL(truncate), CALL(ftruncate), CALL(fallocate), CALL(ioctl),
-	CALL(renameat), CALL(renameat2), CALL(unlinkat), CALL(linkat), CALL(symlinkat), CALL(mkdirat), CALL(mknodat),
-	CALL(setxattr), CALL(lsetxattr), CALL(fsetxattr), CALL(removexattr), CALL(lremovexattr), CALL(fremovexattr),
-	CALL(fchmod), CALL(fchmodat), CALL(fchown), CALL(fchownat), CALL(utimensat), CALL(mount), CALL(umount2),
+	CALL(renameat), CALL(renameat2), CALL(unlinkat), CALL(linkat), CALL(symlinkat),
+	CALL(mkdirat), CALL(mknodat),
+	CALL(setxattr), CALL(lsetxattr), CALL(fsetxattr), CALL(removexattr), CALL(lremovexattr),
+	CALL(fremovexattr),
+	CALL(fchmod), CALL(fchmodat), CALL(fchown), CALL(fchownat), CALL(utimensat), CALL(mount),
+	CALL(umount2),
 #ifdef SYS_fchmodat2
 	CALL(fchmodat2),
 #endif
 #ifdef SYS_open /* older calls that new architectures lack */
-	CALL(open), CALL(creat), CALL(rename), CALL(unlink), CALL(rmdir), CALL(link), CALL(symlink), CALL(mkdir), CALL(mknod),
-	CALL(chmod), CALL(chown), CALL(lchown), CALL(utime), CALL(utimes), CALL(futimesat), CALL(getdents),
+	CALL(open), CALL(creat), CALL(rename), CALL(unlink), CALL(rmdir), CALL(link), CALL(symlink),
+		CALL(mkdir), CALL(mknod),
+	CALL(chmod), CALL(chown), CALL(lchown), CALL(utime), CALL(utimes), CALL(futimesat),
+	CALL(getdents),
 #endif
 };
 

@@ -22,7 +22,8 @@
 
 static int fail_place(const struct ready *r, int err)
 {
-	return fail_as(place_errno(err), 0, "cannot use --ready %s: %s", r->name, place_error(err, true));
+	return fail_as(place_errno(err), 0, "cannot use --ready %s: %s", r->name,
+		place_error(err, true));
 }
 
 /* True for a file that an earlier run made. */
@@ -30,7 +31,8 @@ static bool is_earlier(int fd)
 {
 	char text[sizeof(WORD) - 1];
 
-	return pread(fd, text, sizeof(text), 0) == sizeof(text) && !memcmp(text, WORD, sizeof(text));
+	return pread(fd, text, sizeof(text), 0) == sizeof(text) &&
+		!memcmp(text, WORD, sizeof(text));
 }
 
 /* Handles an existing file of that name: a regular one is removed, anything else is written to. */
@@ -53,8 +55,10 @@ static int use_old(struct ready *r)
 		return 0;
 	}
 	if (!is_earlier(old))
-		return fail(0, "%s is there already, and no run made it to say that it began (--ready): remove it, or give another name", r->name);
-	return unlinkat(r->at.dir, r->at.name, 0) ? fail(errno, "cannot remove %s, which an earlier run made (--ready)", r->name) : 0;
+		return fail(0,
+			"%s is there already, and no run made it to say that it began (--ready): remove it, or give another name", r->name);
+	return unlinkat(r->at.dir, r->at.name, 0) ? fail(errno,
+		"cannot remove %s, which an earlier run made (--ready)", r->name) : 0;
 }
 
 static int find_file(struct ready *r)
@@ -71,7 +75,8 @@ static int find_file(struct ready *r)
 
 int ready_open(struct ready *r, const struct options *o)
 {
-	*r = (struct ready){ .name = o->ready, .fd = o->ready ? o->ready_fd : -1, .at = { .dir = -1 }, .service = !o->command };
+	*r = (struct ready){ .name = o->ready, .fd = o->ready ? o->ready_fd : -1,
+		.at = { .dir = -1 }, .service = !o->command };
 	if (!r->name)
 		return 0;
 	if (r->fd < 0)
@@ -91,7 +96,8 @@ static void tell_manager(double seconds)
 	struct sockaddr_un to = { .sun_family = AF_UNIX };
 	size_t len = path ? strlen(path) : 0;
 	char text[96];
-	int n = snprintf(text, sizeof(text), "READY=1\nSTATUS=recording, attached in %.2f s\n", seconds);
+	int n = snprintf(text, sizeof(text), "READY=1\nSTATUS=recording, attached in %.2f s\n",
+		seconds);
 
 	if (!len)
 		return;
@@ -102,7 +108,8 @@ static void tell_manager(double seconds)
 	memcpy(to.sun_path, path, len);
 	if (*path == '@') /* an abstract name */
 		to.sun_path[0] = '\0';
-	if (sendto(fd, text, n, MSG_NOSIGNAL, (struct sockaddr *)&to, offsetof(struct sockaddr_un, sun_path) + len) != n)
+	if (sendto(fd, text, n, MSG_NOSIGNAL, (struct sockaddr *)&to,
+	    offsetof(struct sockaddr_un, sun_path) + len) != n)
 		note("cannot tell the manager of services that recording began (NOTIFY_SOCKET %s): %s", path, strerror(errno));
 }
 
@@ -121,7 +128,8 @@ static int tell_asked(struct ready *r, double seconds)
 	if (err == -EPIPE)
 		note("nobody waits any more at --ready %s", r->name);
 	else if (err)
-		return fail(0, "cannot say that recording began (--ready %s): %s", r->name, out_error(err));
+		return fail(0, "cannot say that recording began (--ready %s): %s", r->name,
+			out_error(err));
 	return 0;
 }
 

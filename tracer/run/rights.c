@@ -25,21 +25,25 @@ static bool has_old_limit(void)
 	unsigned int major, minor;
 	struct utsname u;
 
-	return !uname(&u) && sscanf(u.release, "%u.%u", &major, &minor) == 2 && (major < 5 || (major == 5 && minor < 11));
+	return !uname(&u) && sscanf(u.release, "%u.%u", &major, &minor) == 2 &&
+		(major < 5 || (major == 5 && minor < 11));
 }
 
 static const struct right rights[] = {
 	{ CAP_BPF, "CAP_BPF", true, NULL, "no program and no table can be loaded into the kernel" },
 	{ CAP_PERFMON, "CAP_PERFMON", true, NULL, "no program can be attached to tracepoints" },
-	{ CAP_SYSLOG, "CAP_SYSLOG", false, NULL, "functions of the kernel are not recognised where their addresses are hidden: " PROBES_HIDDEN_MEANS },
+	{ CAP_SYSLOG, "CAP_SYSLOG", false, NULL,
+		"functions of the kernel are not recognised where their addresses are hidden: " PROBES_HIDDEN_MEANS },
 	{ CAP_SYS_PTRACE, "CAP_SYS_PTRACE", false, NULL,
 	  "executables, files and accounting of other users' processes are not known, nor storage systems recognised by them" },
 	{ CAP_DAC_READ_SEARCH, "CAP_DAC_READ_SEARCH", false, NULL,
 	  "folders that are closed to you are not looked into: storage systems are not recognised there, and nothing is synced at the end by its mount" },
 	{ CAP_SYS_ADMIN, "CAP_SYS_ADMIN", false, probes_need_modules,
 	  "types of kernel modules cannot be read: journals and owners of a file system that is a module are not known" },
-	{ CAP_SYS_NICE, "CAP_SYS_NICE", false, NULL, "it is not run before others on a busy machine, and events may be lost" },
-	{ CAP_SYS_RESOURCE, "CAP_SYS_RESOURCE", false, has_old_limit, "memory of tables is limited by RLIMIT_MEMLOCK (ulimit -l) before Linux 5.11" },
+	{ CAP_SYS_NICE, "CAP_SYS_NICE", false, NULL,
+		"it is not run before others on a busy machine, and events may be lost" },
+	{ CAP_SYS_RESOURCE, "CAP_SYS_RESOURCE", false, has_old_limit,
+		"memory of tables is limited by RLIMIT_MEMLOCK (ulimit -l) before Linux 5.11" },
 };
 
 static bool borrowed;            /* the capabilities come from the file, not from the user */
@@ -72,14 +76,16 @@ bool rights_foreign(void)
 	unsigned long long inside, outside, n;
 	auto_fclose FILE *f = fopen("/proc/self/uid_map", "re");
 
-	return f && fscanf(f, "%llu %llu %llu", &inside, &outside, &n) == 3 && (inside || outside || n != 4294967295u);
+	return f && fscanf(f, "%llu %llu %llu", &inside, &outside, &n) == 3 &&
+		(inside || outside || n != 4294967295u);
 }
 
 bool right_held(const struct right *r)
 {
 	struct __user_cap_data_struct data[2] = {};
 
-	return !get_caps(data) && data[r->cap / 32].permitted & 1u << r->cap % 32 && !rights_foreign();
+	return !get_caps(data) && data[r->cap / 32].permitted & 1u << r->cap % 32 &&
+		!rights_foreign();
 }
 
 /* CAP_DAC_OVERRIDE is not wanted for files that the caller may write anyway: a program file that
@@ -135,8 +141,10 @@ int rights_check(void)
 	if (!*missing)
 		return 0;
 	if (rights_foreign())
-		return fail(0, "BPF takes no capability of a user namespace: run it outside, or without one (as root, --userns=host)");
-	return fail(EPERM, "must be run as root, or with capabilities: %s missing (--doctor has the line for setcap)", missing);
+		return fail(0,
+			"BPF takes no capability of a user namespace: run it outside, or without one (as root, --userns=host)");
+	return fail(EPERM,
+		"must be run as root, or with capabilities: %s missing (--doctor has the line for setcap)", missing);
 }
 
 void rights_note(void)
@@ -144,7 +152,8 @@ void rights_note(void)
 	char missing[256] = "";
 
 	for (size_t i = 0; i < N_OF(rights); i++)
-		if (rights[i].cap != CAP_SYSLOG && (!rights[i].wanted || rights[i].wanted()) && !right_held(&rights[i]))
+		if (rights[i].cap != CAP_SYSLOG && (!rights[i].wanted || rights[i].wanted()) &&
+		    !right_held(&rights[i]))
 			list(missing, sizeof(missing), rights[i].name, ", ");
 	if (*missing)
 		note("without %s less is known (--doctor says what)", missing);

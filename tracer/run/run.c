@@ -62,14 +62,16 @@ static void on_proc(void *arg, const struct iot_proc *p)
 	struct run *r = arg;
 
 	run_known(r, p);
-	if ((p->flags & (PROC_WANTED | PROC_KTHREAD | PROC_BORN | PROC_EXITED)) == PROC_WANTED && detect_wanted(r->detect, p->id))
+	if ((p->flags & (PROC_WANTED | PROC_KTHREAD | PROC_BORN | PROC_EXITED)) == PROC_WANTED &&
+	    detect_wanted(r->detect, p->id))
 		kernel_counters_process(r->counters, p->pid, on_truth, r);
 }
 
 static void on_hist(void *arg, u8 kind, u32 group, bool other, u32 bucket, u64 n)
 {
 	struct run *r = arg;
-	struct rec_hist rec = { .kind = kind, .system = detect_group_name(r->detect, group), .bucket = bucket, .n = n };
+	struct rec_hist rec = { .kind = kind, .system = detect_group_name(r->detect, group),
+		.bucket = bucket, .n = n };
 
 	if (!detect_wanted_system(r->detect, rec.system) || !run_keeps(r, kind))
 		return;
@@ -85,7 +87,9 @@ static void on_put(void *arg, const struct iot_put_key *k, const struct iot_put 
 	struct run *r = arg;
 	char call[24];
 	struct rec_put rec = {
-		.owner = process_table_owner(r->processes, k->owner), .dev = k->dev, .call = journal_credit_call_name(k->call, call, sizeof(call)), .file = k->file,
+		.owner = process_table_owner(r->processes, k->owner), .dev = k->dev,
+			.call = journal_credit_call_name(k->call, call, sizeof(call)),
+			.file = k->file,
 		.sub = k->sub, .txns = p->txns, .weight = p->weight,
 	};
 
@@ -124,7 +128,8 @@ static int open_gate(struct run *r)
 	devices_list(hold_device, r);
 	if (r->opts->dev)
 		devices_on(r->opts->dev, want_device, r);
-	if (group_io_begin(&r->group_io) || kernel_counters_begin(&r->counters, r->probes) || probes_start(r->probes, &r->start_ns))
+	if (group_io_begin(&r->group_io) || kernel_counters_begin(&r->counters, r->probes) ||
+	    probes_start(r->probes, &r->start_ns))
 		return STATUS_FAILED;
 	ask_patience(ASK_IN_PASSING);
 	return 0;
@@ -158,7 +163,8 @@ static void note_use(const struct run *r)
 	if (!r->opts->verbose)
 		return;
 	probes_use(r->probes, &u);
-	note("tables in use: cells %u, flows %u, procs %u, files %u", u.cells, u.flows, u.procs, u.files);
+	note("tables in use: cells %u, flows %u, procs %u, files %u", u.cells, u.flows, u.procs,
+		u.files);
 }
 
 /* Reports a file system that was mounted during the run and whose programs were refused: its I/O
@@ -172,16 +178,19 @@ static void learn_late(struct run *r)
 		take_error(r, describe_late(r->sink, one));
 	r->short_of = (one || ended) && !r->opts->partial;
 	if (one && r->short_of)
-		fail(0, "a file system was mounted during the run, and the kernel refuses %s: %s: what it did has no owner (--partial takes that)",
+		fail(0,
+			"a file system was mounted during the run, and the kernel refuses %s: %s: what it did has no owner (--partial takes that)",
 		     one->name, one->reason);
 	if (ended)
-		fail(0, "the process that attaches programs when a file system is mounted (iot-trace-watch) ended before the run");
+		fail(0,
+			"the process that attaches programs when a file system is mounted (iot-trace-watch) ended before the run");
 }
 
 /* Gives everything that is known only at the end. */
 static void give_end(struct run *r)
 {
-	struct run_end end = { r->stop_ns - r->start_ns, 0, r->command.status, r->horizon, r->settle_ns };
+	struct run_end end = { r->stop_ns - r->start_ns, 0, r->command.status, r->horizon,
+		r->settle_ns };
 
 	note_use(r);
 	learn_late(r);
@@ -230,7 +239,8 @@ static int begin(struct run *r, u64 begun_ns)
 	const struct probe_info *refused = probes_refused(r->probes);
 	int status;
 
-	if (run_want_families(r) || outputs_begin(&r->outputs) || outputs_confine(&r->outputs) || open_gate(r))
+	if (run_want_families(r) || outputs_begin(&r->outputs) || outputs_confine(&r->outputs) ||
+	    open_gate(r))
 		return STATUS_FAILED;
 	r->next_ns = NSEC;
 	stop_due(r->opts->duration_ns ? r->start_ns + r->opts->duration_ns : 0);
@@ -243,7 +253,8 @@ static int begin(struct run *r, u64 begun_ns)
 	if (probes_lacks(r->probes))
 		note("tier reduced: %s: calls and devices are measured, without owners; --probes lists all", probes_lacks(r->probes));
 	else if (refused && !refused->denied)
-		note("tier reduced: %s is not attached: %s; --probes lists all", refused->name, refused->reason);
+		note("tier reduced: %s is not attached: %s; --probes lists all", refused->name,
+			refused->reason);
 	if (probes_hidden(r->probes))
 		note("tier reduced: addresses of kernel functions are hidden (CAP_SYSLOG is missing, or kernel.kptr_restrict is 2): " PROBES_HIDDEN_MEANS);
 	rights_note();
@@ -325,7 +336,8 @@ static void release(struct run *r)
 
 int run_trace(const struct options *o, u64 begun_ns)
 {
-	struct run r = { .opts = o, .command = { .gate = -1, .status = -1 }, .ready = { .fd = -1, .at = { .dir = -1 } } };
+	struct run r = { .opts = o, .command = { .gate = -1, .status = -1 },
+		.ready = { .fd = -1, .at = { .dir = -1 } } };
 	int status;
 
 	note_quiet(o->quiet);

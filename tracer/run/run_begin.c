@@ -24,8 +24,10 @@
 static void fill_probe_opts(const struct options *o, struct probe_opts *p)
 {
 	*p = (struct probe_opts){
-		.layers = o->layers, .events = !o->no_events, .latency = o->latency, .ring_bytes = o->ring_bytes, .reduced = o->reduced,
-		.by_pid = options_by_pid(o), .by_group = o->groups.n > 0, .dev = o->dev, .verbose = o->verbose,
+		.layers = o->layers, .events = !o->no_events, .latency = o->latency,
+			.ring_bytes = o->ring_bytes, .reduced = o->reduced,
+		.by_pid = options_by_pid(o), .by_group = o->groups.n > 0, .dev = o->dev,
+		.verbose = o->verbose,
 		.tables = o->tables, .n_tables = o->n_tables,
 	};
 	memcpy(p->comm, o->comm, sizeof(p->comm));
@@ -63,7 +65,8 @@ int run_want_families(struct run *r)
 	if (!f)
 		return fail(ENOMEM, "processes to follow");
 	for (size_t i = 0; i < r->opts->groups.n && !err; i++)
-		err = probes_want_group(r->probes, r->opts->groups.list[i].id, r->opts->groups.list[i].path);
+		err = probes_want_group(r->probes, r->opts->groups.list[i].id,
+			r->opts->groups.list[i].path);
 	for (; f->n < r->opts->n_pids; f->n++)
 		f->pids[f->n] = r->opts->pids[f->n];
 	do {
@@ -95,8 +98,10 @@ static int open_processes(void)
 
 	/* after unshare(CLONE_NEWPID) without a fork the kernel creates no threads
 	 * (copy_process()) */
-	if (!stat("/proc/self/ns/pid", &own) && (stat("/proc/self/ns/pid_for_children", &next) || own.st_ino != next.st_ino))
-		return fail(0, "the command would begin a PID namespace that this process is not in: start iot-trace inside it (unshare --fork)");
+	if (!stat("/proc/self/ns/pid", &own) && (stat("/proc/self/ns/pid_for_children", &next) ||
+	    own.st_ino != next.st_ino))
+		return fail(0,
+			"the command would begin a PID namespace that this process is not in: start iot-trace inside it (unshare --fork)");
 	return procfs_open(&why) ? fail(0, "%s", why) : 0;
 }
 
@@ -140,7 +145,8 @@ static int open_named(struct run *r)
  * helpers must not hold. */
 static int prepare_helpers(struct run *r)
 {
-	struct helpers_opts o = { .may = { .checkpoint = r->opts->settle == SETTLE_CHECKPOINT, .store = r->outputs.has_store },
+	struct helpers_opts o = { .may = { .checkpoint = r->opts->settle == SETTLE_CHECKPOINT,
+		.store = r->outputs.has_store },
 				  .report = r->outputs.store };
 
 	procfs_serve();
@@ -158,8 +164,10 @@ static int prepare_helpers(struct run *r)
 
 static int prepare_processes(struct run *r)
 {
-	return process_table_new(&r->processes, &(struct process_table_opts){ .probes = r->probes, .names = r->names, .detect = r->detect,
-			.told = r->opts->told, .events = !r->opts->no_events, .row = run_row, .arg = r });
+	return process_table_new(&r->processes, &(struct process_table_opts){ .probes = r->probes,
+		.names = r->names, .detect = r->detect,
+			.told = r->opts->told, .events = !r->opts->no_events, .row = run_row,
+			.arg = r });
 }
 
 /* The verifier follows every path of every program: this takes most of the time until a run
@@ -194,13 +202,16 @@ static int check_denied(const struct run *r)
 		if (n >= DENIED_SHOWN)
 			continue;
 		if (partial)
-			note(sentence, "partial: ", u.release, one->name, one->layer, probes_made_by(), one->reason);
+			note(sentence, "partial: ", u.release, one->name, one->layer,
+				probes_made_by(), one->reason);
 		else
-			fail(0, sentence, "", u.release, one->name, one->layer, probes_made_by(), one->reason);
+			fail(0, sentence, "", u.release, one->name, one->layer, probes_made_by(),
+				one->reason);
 	}
 	if (n > DENIED_SHOWN)
 		note("and %zu more: --probes lists all", n - DENIED_SHOWN);
-	return n && !partial ? fail_as(STATUS_FAILED, 0, "nothing was recorded: %s; or --partial for bounds and n/a",
+	return n && !partial ? fail_as(STATUS_FAILED, 0,
+		"nothing was recorded: %s; or --partial for bounds and n/a",
 				       probes_cure(probes_denied(r->probes, 0))) : 0;
 }
 
@@ -245,7 +256,8 @@ int run_prepare(struct run *r)
 
 int run_systems(const struct options *o)
 {
-	static const struct helpers_opts nothing_kept = { .kept = { [0 ... HELPERS_KEPT - 1] = -1 } };
+	static const struct helpers_opts nothing_kept =
+		{ .kept = { [0 ... HELPERS_KEPT - 1] = -1 } };
 	struct systems *rules = NULL;
 	int err = open_processes() ? -ENOENT : systems_open(&rules, o->rules, o->n_rules);
 	const char *only = !err && o->system ? systems_name(rules, o->system) : NULL;

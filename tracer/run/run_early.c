@@ -19,7 +19,8 @@ static bool is_cut(const struct iot_event *e)
 /* The event has no known owner: a wanted process may have dirtied the data. */
 static bool is_nobodys(const struct iot_event *e)
 {
-	return !e->owner && (e->kind == KIND_FS_WRITE || e->kind == KIND_FS_PACKED) && (e->cause == CAUSE_DATA || e->cause == CAUSE_DIRECT);
+	return !e->owner && (e->kind == KIND_FS_WRITE || e->kind == KIND_FS_PACKED) &&
+		(e->cause == CAUSE_DATA || e->cause == CAUSE_DIRECT);
 }
 
 /* Writeback for a process that is not wanted, which has overwritten dirty data. */

@@ -30,5 +30,6 @@ static const u8 kind_layers[] = {
  * bytes then. */
 bool run_keeps(const struct run *r, u32 kind)
 {
-	return !r->opts->layers || kind == KIND_URING_OTHER || kind >= KIND_MAX || r->opts->layers & 1u << kind_layers[kind];
+	return !r->opts->layers || kind == KIND_URING_OTHER || kind >= KIND_MAX ||
+		r->opts->layers & 1u << kind_layers[kind];
 }

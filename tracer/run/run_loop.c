@@ -20,7 +20,8 @@ void run_record_until(struct run *r, bool (*over)(struct run *))
 		now = since_start(r);
 		if (now >= r->next_ns)
 			run_end_second(r);
-		else if (probes_cells_scarce(r->probes) && clock_now(CLOCK_MONOTONIC) - r->round_ns >= ROUND_NS)
+		else if (probes_cells_scarce(r->probes) &&
+			clock_now(CLOCK_MONOTONIC) - r->round_ns >= ROUND_NS)
 			run_end_round(r);
 		if (over(r))
 			return;

@@ -92,7 +92,8 @@ static bool hold_unsure(struct run *r, const struct iot_proc *p)
 	}
 	if (!unsure || grow((void **)&r->unsure, r->n_unsure, &r->unsure_room, sizeof(*r->unsure)))
 		return false;
-	r->unsure[r->n_unsure++] = (struct unsure_end){ .proc = *p, .since_ns = clock_now(CLOCK_MONOTONIC) };
+	r->unsure[r->n_unsure++] = (struct unsure_end){ .proc = *p,
+		.since_ns = clock_now(CLOCK_MONOTONIC) };
 	return true;
 }
 
@@ -110,7 +111,8 @@ static bool is_there(const struct iot_proc *p)
 {
 	struct procfs_stat s;
 
-	return !procfs_stat(p->pid, &s) && procfs_began(s.start_ticks, p->start_ns) && (s.threads > 1 || !s.over);
+	return !procfs_stat(p->pid, &s) && procfs_began(s.start_ticks, p->start_ns) &&
+		(s.threads > 1 || !s.over);
 }
 
 /* Gives unsure ends that are final by now; all: every one. */
@@ -227,7 +229,8 @@ static void on_path(void *arg, const struct iot_path *p)
 	const struct rec_file *rec;
 
 	run_learn_device(r, p->dev);
-	rec = names_file(r->names, p, p->whole == PATH_INSIDE ? devices_mount(r->devices, p->dev) : NULL);
+	rec = names_file(r->names, p, p->whole == PATH_INSIDE ? devices_mount(r->devices, p->dev) :
+		NULL);
 	if (rec->path)
 		filesums_named(r->filesums, rec->id);
 	else if (filesums_is_named(r->filesums, rec->id))

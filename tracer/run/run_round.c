@@ -16,7 +16,8 @@ static u32 on_owner(void *arg, u32 owner)
 {
 	struct run *r = arg;
 
-	return r->opts->system && process_table_waits(r->processes, owner) ? AGGREGATE_WAIT : process_table_owner(r->processes, owner);
+	return r->opts->system && process_table_waits(r->processes, owner) ? AGGREGATE_WAIT :
+		process_table_owner(r->processes, owner);
 }
 
 static int on_cell(void *arg, const struct rec_agg *rec)
@@ -84,7 +85,8 @@ static bool keep_asked(const struct run *r, struct rec_file_io *f)
 		f->fs_read_bytes = f->fs_write_bytes = 0;
 	if (!asked(r, 1u << LAYER_BLOCK))
 		f->dev_read_bytes = f->dev_write_bytes = 0;
-	return f->read_ops || f->write_ops || f->sync_ops || f->fs_read_bytes || f->fs_write_bytes || f->dev_read_bytes || f->dev_write_bytes;
+	return f->read_ops || f->write_ops || f->sync_ops || f->fs_read_bytes ||
+		f->fs_write_bytes || f->dev_read_bytes || f->dev_write_bytes;
 }
 
 /* sums that wait for the whole run, 8 MiB at most: beyond that, files of others are given too */
@@ -94,7 +96,8 @@ static bool keep_asked(const struct run *r, struct rec_file_io *f)
  * used. */
 static bool is_strangers(struct run *r, const struct rec_file_io *rec)
 {
-	return rec->file && (rec->owner < PROC_FIRST || detect_is_kthread(r->detect, rec->owner)) && !run_uses(r, rec->file);
+	return rec->file && (rec->owner < PROC_FIRST || detect_is_kthread(r->detect, rec->owner)) &&
+		!run_uses(r, rec->file);
 }
 
 /* Unlike an aggregate, sums of processes that are not wanted are left out, and so are those without
@@ -104,7 +107,8 @@ static int on_filesum(void *arg, const struct rec_file_io *rec)
 	struct run *r = arg;
 	struct rec_file_io own = *rec;
 
-	if (r->opts->system && (process_table_waits(r->processes, rec->owner) || (r->n_early_sums < STRANGERS_MAX && is_strangers(r, rec))) &&
+	if (r->opts->system && (process_table_waits(r->processes, rec->owner) ||
+	    (r->n_early_sums < STRANGERS_MAX && is_strangers(r, rec))) &&
 	    !grow((void **)&r->early_sums, r->n_early_sums, &r->early_sums_room, sizeof(own))) {
 		r->early_sums[r->n_early_sums++] = own;
 		return 0;
@@ -173,7 +177,8 @@ static void show_progress(const struct run *r)
 		return;
 	for (size_t i = 0; i < LOSS_MAX; i++)
 		lost += n[i];
-	note_progress("\r%llu s, %llu events, %llu lost ", (unsigned long long)(since_start(r) / NSEC),
+	note_progress("\r%llu s, %llu events, %llu lost ",
+		(unsigned long long)(since_start(r) / NSEC),
 		(unsigned long long)r->events, (unsigned long long)lost);
 }
 

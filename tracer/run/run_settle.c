@@ -51,7 +51,8 @@ static u64 ops_now(struct run *r, u32 dev)
 	u64 reads, writes;
 
 	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/stat", dev >> 20, dev & 0xfffff);
-	if (dev && read_file(path, text, sizeof(text)) > 0 && sscanf(text, "%" SCNu64 " %*u %*u %*u %" SCNu64, &reads, &writes) == 2)
+	if (dev && read_file(path, text, sizeof(text)) > 0 &&
+	    sscanf(text, "%" SCNu64 " %*u %*u %*u %" SCNu64, &reads, &writes) == 2)
 		return reads + writes;
 	run_read_aggregates(r);
 	return aggregate_device_ops(r->aggregates);
@@ -95,7 +96,8 @@ static bool sync_over(struct run *r)
 		return false;
 	}
 	if (!err)
-		r->horizon = r->opts->settle == SETTLE_CHECKPOINT && !checkpoint_err && !r->hidden ? "after_checkpoint" : "after_sync";
+		r->horizon = r->opts->settle == SETTLE_CHECKPOINT && !checkpoint_err && !r->hidden ?
+			"after_checkpoint" : "after_sync";
 	return true;
 }
 
@@ -153,9 +155,11 @@ static void add_below(void *arg, const struct rec_level *l)
 			i++;
 		if (i < p->n) {
 			free(p->mounts[i]);
-			memmove(&p->mounts[i], &p->mounts[i + 1], (p->n - i - 1) * sizeof(*p->mounts));
+			memmove(&p->mounts[i], &p->mounts[i + 1],
+				(p->n - i - 1) * sizeof(*p->mounts));
 			memmove(&p->devs[i], &p->devs[i + 1], (p->n - i - 1) * sizeof(*p->devs));
-			memmove(&p->remote[i], &p->remote[i + 1], (p->n - i - 1) * sizeof(*p->remote));
+			memmove(&p->remote[i], &p->remote[i + 1],
+				(p->n - i - 1) * sizeof(*p->remote));
 			p->n--;
 		}
 		if (p->n < MAX_PLACES)
@@ -171,7 +175,8 @@ static void add_below(void *arg, const struct rec_level *l)
  * The strings are the caller's. */
 static struct settle_what find_mounts(struct run *r, struct places *p)
 {
-	struct settle_what w = { .mounts = p->mounts, .devs = p->devs, .remote = p->remote, .checkpoint = r->opts->settle == SETTLE_CHECKPOINT };
+	struct settle_what w = { .mounts = p->mounts, .devs = p->devs, .remote = p->remote,
+		.checkpoint = r->opts->settle == SETTLE_CHECKPOINT };
 	u32 devs[MAX_DEVICES];
 	struct aggregate_devices used = { .devs = devs, .room = MAX_DEVICES };
 

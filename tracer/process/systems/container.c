@@ -37,7 +37,8 @@ static const struct {
 
 static bool is_container(const char *part, size_t len, size_t form, char *out)
 {
-	size_t before = strlen(container_forms[form].prefix), behind = strlen(container_forms[form].suffix);
+	size_t before = strlen(container_forms[form].prefix),
+		behind = strlen(container_forms[form].suffix);
 	const char *id = part + before;
 	size_t n = len - before - behind;
 
@@ -55,7 +56,8 @@ static bool is_container(const char *part, size_t len, size_t form, char *out)
  * container. */
 static bool is_lxc_folder(const char *part, size_t len)
 {
-	return (len == 3 && !strncmp(part, "lxc", len)) || (len == 11 && !strncmp(part, "lxc.payload", len));
+	return (len == 3 && !strncmp(part, "lxc", len)) ||
+		(len == 11 && !strncmp(part, "lxc.payload", len));
 }
 
 bool systems_container(const char *cgroup, char *out)
@@ -105,7 +107,8 @@ static const char *podman_name(const cJSON *doc, const char *id, char *out)
 		const char *its = text_of(e, "id");
 
 		if (its && !strcmp(its, id))
-			return cJSON_GetStringValue(cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(e, "names"), 0));
+			return cJSON_GetStringValue(cJSON_GetArrayItem(
+				cJSON_GetObjectItemCaseSensitive(e, "names"), 0));
 	}
 	return NULL;
 }
@@ -115,7 +118,8 @@ static const char *podman_name(const cJSON *doc, const char *id, char *out)
 static const char *annotated_name(const cJSON *doc, const char *id, char *out)
 {
 	static const char *const keys[][3] = {
-		{ "io.kubernetes.cri.sandbox-namespace", "io.kubernetes.cri.sandbox-name", "io.kubernetes.cri.container-name" },
+		{ "io.kubernetes.cri.sandbox-namespace", "io.kubernetes.cri.sandbox-name",
+			"io.kubernetes.cri.container-name" },
 		{ "io.kubernetes.pod.namespace", "io.kubernetes.pod.name", "io.kubernetes.container.name" },
 		{ "nerdctl/name", NULL, NULL },
 	};
@@ -128,7 +132,8 @@ static const char *annotated_name(const cJSON *doc, const char *id, char *out)
 			const char *text = text_of(notes, keys[i][part]);
 
 			if (text && *text && len < SYS_CONTAINER_LEN)
-				len += snprintf(out + len, SYS_CONTAINER_LEN - len, "%s%s", len ? "/" : "", text);
+				len += snprintf(out + len, SYS_CONTAINER_LEN - len, "%s%s",
+					len ? "/" : "", text);
 		}
 		if (len)
 			return out;
@@ -150,7 +155,8 @@ static const struct {
 	{ "/run/k3s/containerd/io.containerd.runtime.v2.task/*/%s/config.json", annotated_name },
 };
 
-static bool name_in(const char *path, const char *(*name_of)(const cJSON *, const char *, char *), const char *id, char *out)
+static bool name_in(const char *path, const char *(*name_of)(const cJSON *, const char *, char *),
+	const char *id, char *out)
 {
 	char room[SYS_CONTAINER_LEN] = "";
 	const char *why, *name;
@@ -184,7 +190,8 @@ static bool is_bound(void *arg, const struct mount *m)
 {
 	struct bound *b = arg;
 
-	if (strcmp(m->at, "/etc/hostname") || !ends_with(m->root, b->tail) || strlen(m->root) >= sizeof(b->at))
+	if (strcmp(m->at, "/etc/hostname") || !ends_with(m->root, b->tail) ||
+	    strlen(m->root) >= sizeof(b->at))
 		return false;
 	strcpy(b->at, m->root);
 	b->dev = m->dev;
@@ -200,7 +207,8 @@ static bool is_shown(void *arg, const struct mount *m)
 	char path[sizeof(b->at)];
 
 	if (m->dev != b->dev || strncmp(m->root, b->at, root) || b->at[root] != '/' ||
-	    snprintf(path, sizeof(path), "%s%s", strcmp(m->at, "/") ? m->at : "", b->at + root) >= (int)sizeof(path))
+	    snprintf(path, sizeof(path), "%s%s", strcmp(m->at, "/") ? m->at : "",
+	    b->at + root) >= (int)sizeof(path))
 		return false;
 	strcpy(b->at, path);
 	return true;
@@ -231,7 +239,8 @@ bool systems_container_name(const char *root, const char *id, uint32_t pid, char
 	out[0] = '\0';
 	if (strlen(id) != 64 || strspn(id, "0123456789abcdef") != 64)
 		return false;
-	for (size_t i = 0; i < sizeof(container_files) / sizeof(container_files[0]) && !out[0]; i++) {
+	for (size_t i = 0; i < sizeof(container_files) / sizeof(container_files[0]) && !out[0];
+	    i++) {
 		snprintf(file, sizeof(file), container_files[i].pattern, id);
 		snprintf(pattern, sizeof(pattern), "%s%s", root, file);
 		if (glob(pattern, GLOB_NOSORT, NULL, &found))

@@ -107,7 +107,8 @@ static size_t operation(const char *path, int up)
 
 /* Component by the first rule that holds; NULL: none. *threads is set when only thread names tell
  * more. */
-static const char *apply(struct place *p, const struct sys_file_rule *rules, size_t n, const char *subject, bool *threads)
+static const char *apply(struct place *p, const struct sys_file_rule *rules, size_t n,
+	const char *subject, bool *threads)
 {
 	for (size_t i = 0; i < n; i++) {
 		const struct sys_file_rule *r = &rules[i];
@@ -147,7 +148,8 @@ static size_t sibling_name(const char *path, const char *suffix, char *other, si
 	return whole;
 }
 
-static bool stands_beside(const struct place *p, const struct sys_entry *e, struct beside *b, size_t i)
+static bool stands_beside(const struct place *p, const struct sys_entry *e, struct beside *b,
+	size_t i)
 {
 	static char paths[SIBLINGS * (PATH_BYTES + 64)];
 	char *at = paths;
@@ -174,7 +176,8 @@ static const char *sibling(const struct place *p, const struct sys_entry *e, siz
 		const struct sys_sibling_rule *s = &e->siblings[i];
 
 		*len = sibling_name(p->path, s->suffix, other, sizeof(other));
-		if (!roots_is_remembered(p->db->cache, p->path, *len) && !stands_beside(p, e, &b, i))
+		if (!roots_is_remembered(p->db->cache, p->path, *len) &&
+		    !stands_beside(p, e, &b, i))
 			continue;
 		roots_remember(p->db->cache, p->path, *len);
 		return p->path[*len] ? s->component : e->main;
@@ -189,11 +192,13 @@ static void set_root(const struct place *p, struct sys_file *out, size_t len)
 	bool away = p->way.to == WAY_AWAY, jailed = away && p->way.same_mounts;
 	char root[2 * PATH_BYTES];
 
-	snprintf(root, sizeof(root), "%s%.*s", jailed ? p->way.jail : "", (int)(len || jailed ? len : 1), p->path);
+	snprintf(root, sizeof(root), "%s%.*s", jailed ? p->way.jail : "",
+		(int)(len || jailed ? len : 1), p->path);
 	if (strlen(root) < sizeof(out->root))
 		sys_text(out->root, sizeof(out->root), root);
 	if (away && !jailed && p->ino)
-		snprintf(out->where, sizeof(out->where), " [%u:%u %llu]", major(p->dev), minor(p->dev), (unsigned long long)p->ino);
+		snprintf(out->where, sizeof(out->where), " [%u:%u %llu]", major(p->dev),
+			minor(p->dev), (unsigned long long)p->ino);
 }
 
 static void use_system(struct place *p, struct sys_file *out)
@@ -202,7 +207,8 @@ static void use_system(struct place *p, struct sys_file *out)
 	out->tested = p->system->tested;
 	out->by = p->by;
 	set_root(p, out, p->system_root);
-	out->component = apply(p, p->system->files, p->system->n_files, p->path + p->system_root + 1, &out->threads);
+	out->component = apply(p, p->system->files, p->system->n_files,
+		p->path + p->system_root + 1, &out->threads);
 }
 
 /* Recognises an engine's own files. They belong to the system in whose root they lie, else to the
@@ -210,7 +216,8 @@ static void use_system(struct place *p, struct sys_file *out)
 static void use_engine(struct place *p, struct sys_file *out)
 {
 	bool threads = false;
-	const char *component = apply(p, p->engine->files, p->engine->n_files, p->path + p->engine_root + 1, &threads);
+	const char *component = apply(p, p->engine->files, p->engine->n_files,
+		p->path + p->engine_root + 1, &threads);
 
 	if (!component)
 		return;
@@ -255,7 +262,8 @@ static void use_user(struct place *p, struct sys_file *out)
 {
 	const struct sys_match *m = p->user;
 	bool threads = false;
-	const char *component = m && m->entry ? apply(p, m->entry->paths, m->entry->n_paths, p->path, &threads) : NULL;
+	const char *component = m && m->entry ? apply(p, m->entry->paths, m->entry->n_paths,
+		p->path, &threads) : NULL;
 
 	if (!component)
 		return;
@@ -277,7 +285,8 @@ static void cut_deleted(char *path)
 		path[len - n] = '\0';
 }
 
-bool systems_file(struct systems *db, const char *path, struct sys_view view, const struct sys_match *user, struct sys_file *out)
+bool systems_file(struct systems *db, const char *path, struct sys_view view,
+	const struct sys_match *user, struct sys_file *out)
 {
 	struct place p = { .db = db, .user = user };
 	char copy[PATH_BYTES];

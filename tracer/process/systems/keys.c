@@ -13,7 +13,8 @@
 #include "keys.h"
 #include "out.h"
 
-enum key_type { KEY_NOTE, KEY_NAME, KEY_TEXT, KEY_BOOL, KEY_NOT, KEY_COMPONENT, KEY_OP, KEY_PATTERNS, KEY_PATHS, KEY_STRINGS, KEY_RULES };
+enum key_type { KEY_NOTE, KEY_NAME, KEY_TEXT, KEY_BOOL, KEY_NOT, KEY_COMPONENT, KEY_OP,
+	KEY_PATTERNS, KEY_PATHS, KEY_STRINGS, KEY_RULES };
 
 struct object;
 
@@ -34,7 +35,8 @@ struct object {
 
 #define OPT(type, kind, name) { #name, kind, false, offsetof(struct type, name), 0, NULL }
 #define REQ(type, kind, name) { #name, kind, true, offsetof(struct type, name), 0, NULL }
-#define LIST(name, rule) { #name, KEY_RULES, false, offsetof(struct sys_entry, name), offsetof(struct sys_entry, n_##name), rule }
+#define LIST(name, rule) { #name, KEY_RULES, false, offsetof(struct sys_entry, name), \
+		offsetof(struct sys_entry, n_##name), rule }
 /* The key is true unless given as false; the member is its negation. */
 #define NOT(type, name, member) { #name, KEY_NOT, false, offsetof(struct type, member), 0, NULL }
 #define NOTE { "doc", KEY_NOTE, false, 0, 0, NULL }
@@ -148,14 +150,16 @@ int keys_fail(const struct where *w, int error, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	put_message("%s: %s%s%s%s%s", w->file, w->entry[0] ? "system " : "", w->entry, w->entry[0] ? ": " : "", w->key, text);
+	put_message("%s: %s%s%s%s%s", w->file, w->entry[0] ? "system " : "", w->entry,
+		w->entry[0] ? ": " : "", w->key, text);
 	return -error;
 }
 
 const char *keys_type_name(const cJSON *j)
 {
-	return cJSON_IsString(j) ? "text" : cJSON_IsBool(j) ? "true or false" : cJSON_IsNumber(j) ? "a number" :
-		cJSON_IsArray(j) ? "a list" : cJSON_IsObject(j) ? "an object" : "null";
+	return cJSON_IsString(j) ? "text" : cJSON_IsBool(j) ? "true or false" :
+		cJSON_IsNumber(j) ? "a number" : cJSON_IsArray(j) ? "a list" : cJSON_IsObject(j) ?
+			"an object" : "null";
 }
 
 static bool is_name(const char *s)
@@ -179,7 +183,8 @@ static int read_component(const struct where *w, const cJSON *j, const char **to
 			return 0;
 		}
 	}
-	return keys_fail(w, EINVAL, "\"%.40s\" is no component (iot-systems(5) lists them)", j->valuestring);
+	return keys_fail(w, EINVAL, "\"%.40s\" is no component (iot-systems(5) lists them)",
+		j->valuestring);
 }
 
 static int read_pattern(struct where *w, const char *text, bool path, struct pattern **to)
@@ -191,7 +196,9 @@ static int read_pattern(struct where *w, const char *text, bool path, struct pat
 		return keys_fail(w, EINVAL, "pattern \"%.60s\": %s", text, why);
 	w->tokens += pattern_tokens(*to);
 	if (w->tokens > w->tokens_left)
-		return keys_fail(w, E2BIG, "the patterns are too many: all systems together may have %u states", SYS_TOKENS);
+		return keys_fail(w, E2BIG,
+			"the patterns are too many: all systems together may have %u states",
+			SYS_TOKENS);
 	return 0;
 }
 
@@ -221,11 +228,13 @@ static int read_texts(struct where *w, const cJSON *j, enum key_type type, void 
 		int err;
 
 		if (!cJSON_IsString(e))
-			return keys_fail(w, EINVAL, "wants text in its list, not %s", keys_type_name(e));
+			return keys_fail(w, EINVAL, "wants text in its list, not %s",
+				keys_type_name(e));
 		if (strlen(e->valuestring) > PATTERN_MAX)
 			return keys_fail(w, EINVAL, "has a text of more than 512 bytes");
 		err = type == KEY_STRINGS ? keep(&strings->s[strings->n], e->valuestring) :
-			read_pattern(w, e->valuestring, type == KEY_PATHS, &patterns->p[patterns->n]);
+			read_pattern(w, e->valuestring, type == KEY_PATHS,
+				&patterns->p[patterns->n]);
 		patterns->n += !!patterns->p[patterns->n];
 		if (err)
 			return err;
@@ -281,18 +290,21 @@ static bool right_type(const cJSON *j, enum key_type type)
 
 static int read_value(struct where *w, const cJSON *j, const struct key *key, void *object)
 {
-	static const char *const wanted[] = { "text", "text", "text", "true or false", "true or false", "text", "text",
-		"text or a list of texts", "text or a list of texts", "text or a list of texts", "a list" };
+	static const char *const wanted[] = { "text", "text", "text", "true or false",
+		"true or false", "text", "text", "text or a list of texts",
+		"text or a list of texts", "text or a list of texts", "a list" };
 	char *to = (char *)object + key->off;
 
 	if (!right_type(j, key->type))
-		return keys_fail(w, EINVAL, "wants %s, not %s", wanted[key->type], keys_type_name(j));
+		return keys_fail(w, EINVAL, "wants %s, not %s", wanted[key->type],
+			keys_type_name(j));
 	switch (key->type) {
 	case KEY_NOTE:
 		return 0;
 	case KEY_NAME:
 		if (!is_name(j->valuestring))
-			return keys_fail(w, EINVAL, "\"%.40s\" is no name: 1 to 40 of a-z 0-9 _ . -", j->valuestring);
+			return keys_fail(w, EINVAL,
+				"\"%.40s\" is no name: 1 to 40 of a-z 0-9 _ . -", j->valuestring);
 		return keep((char **)to, j->valuestring);
 	case KEY_TEXT:
 		if (strlen(j->valuestring) > PATTERN_MAX)
@@ -308,7 +320,8 @@ static int read_value(struct where *w, const cJSON *j, const struct key *key, vo
 		return read_component(w, j, (const char **)to);
 	case KEY_OP:
 		if (strcmp(j->valuestring, "read") && strcmp(j->valuestring, "write"))
-			return keys_fail(w, EINVAL, "wants \"read\" or \"write\", not \"%.40s\"", j->valuestring);
+			return keys_fail(w, EINVAL, "wants \"read\" or \"write\", not \"%.40s\"",
+				j->valuestring);
 		return keep((char **)to, j->valuestring);
 	case KEY_PATTERNS:
 	case KEY_PATHS:
@@ -328,7 +341,8 @@ static const struct key *find_key(const struct object *object, const char *name)
 	return NULL;
 }
 
-static int read_members(struct where *w, const cJSON *j, const struct object *object, void *to, u_int64_t *seen)
+static int read_members(struct where *w, const cJSON *j, const struct object *object, void *to,
+	u_int64_t *seen)
 {
 	char outer[48];
 	int err;
@@ -338,7 +352,8 @@ static int read_members(struct where *w, const cJSON *j, const struct object *ob
 		const struct key *key = find_key(object, e->string);
 		u_int64_t bit = key ? 1ull << (key - object->keys) : 0;
 
-		snprintf(w->key, sizeof(w->key), "%.40s%s%.40s: ", outer, outer[0] ? "." : "", e->string);
+		snprintf(w->key, sizeof(w->key), "%.40s%s%.40s: ", outer, outer[0] ? "." : "",
+			e->string);
 		if (!key)
 			return keys_fail(w, EINVAL, "unknown key in a %s", object->what);
 		if (*seen & bit)
@@ -358,14 +373,16 @@ static int read_object(struct where *w, const cJSON *j, const struct object *obj
 	int err;
 
 	if (!cJSON_IsObject(j)) {
-		return keys_fail(w, EINVAL, "%sa %s is an object, not %s", w->key[0] ? ": " : "", object->what, keys_type_name(j));
+		return keys_fail(w, EINVAL, "%sa %s is an object, not %s", w->key[0] ? ": " : "",
+			object->what, keys_type_name(j));
 	}
 	err = read_members(w, j, object, to, &seen);
 	if (err)
 		return err;
 	for (size_t i = 0; i < object->n; i++)
 		if (object->keys[i].required && !(seen >> i & 1))
-			return keys_fail(w, EINVAL, "the key \"%s\" is missing", object->keys[i].name);
+			return keys_fail(w, EINVAL, "the key \"%s\" is missing",
+				object->keys[i].name);
 	return 0;
 }
 
@@ -432,22 +449,27 @@ static int check_entry(struct where *w, const struct sys_entry *e)
 
 		snprintf(w->key, sizeof(w->key), "processes[%zu]: ", i);
 		if (!r->name.n && !r->title.n && !r->argv.n && !r->cgroup.n && !r->env.n)
-			return keys_fail(w, EINVAL, "a process rule wants at least one of name, title, argv, cgroup, env");
+			return keys_fail(w,
+				EINVAL,
+				"a process rule wants at least one of name, title, argv, cgroup, env");
 	}
 	for (size_t i = 0; i < e->n_roots; i++) {
 		const struct sys_strings *all = &e->roots[i].all;
 
 		snprintf(w->key, sizeof(w->key), "roots[%zu]: ", i);
 		if (!all->n && !e->roots[i].layout.n)
-			return keys_fail(w, EINVAL, "a root rule wants at least one of all, layout");
+			return keys_fail(w, EINVAL,
+				"a root rule wants at least one of all, layout");
 		for (size_t m = 0; m < all->n; m++)
 			if (!is_marker(all->s[m]))
-				return keys_fail(w, EINVAL, "marker \"%.60s\" is no path below the root", all->s[m]);
+				return keys_fail(w, EINVAL,
+					"marker \"%.60s\" is no path below the root", all->s[m]);
 	}
 	for (size_t i = 0; i < e->aliases.n; i++) {
 		snprintf(w->key, sizeof(w->key), "aliases: ");
 		if (!is_name(e->aliases.s[i]))
-			return keys_fail(w, EINVAL, "\"%.40s\" is no name: 1 to 40 of a-z 0-9 _ . -", e->aliases.s[i]);
+			return keys_fail(w, EINVAL,
+				"\"%.40s\" is no name: 1 to 40 of a-z 0-9 _ . -", e->aliases.s[i]);
 	}
 	w->key[0] = '\0';
 	return 0;
@@ -455,7 +477,8 @@ static int check_entry(struct where *w, const struct sys_entry *e)
 
 static void about(struct sys_entry *e)
 {
-	e->about = (struct sys_about){ .name = e->name, .title = e->title, .origin = e->origin, .tested = e->tested,
+	e->about = (struct sys_about){ .name = e->name, .title = e->title, .origin = e->origin,
+		.tested = e->tested,
 		.engine = e->engine };
 }
 

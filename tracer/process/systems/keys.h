@@ -16,7 +16,8 @@ struct where {
 };
 
 /* Reports an error at a position of the rules on stderr. Returns -error. */
-__attribute__((format(printf, 3, 4))) int keys_fail(const struct where *, int error, const char *fmt, ...);
+__attribute__((format(printf, 3, 4))) int keys_fail(const struct where *, int error,
+	const char *fmt, ...);
 
 /* Type of a value, for messages. */
 const char *keys_type_name(const cJSON *);

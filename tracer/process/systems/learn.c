@@ -66,8 +66,10 @@ static void name_by_roots(struct sys_match *m)
 	}
 	n = snprintf(text, sizeof(text), "%.*s{", (int)begin, m->roots);
 	for (const char *r = m->roots; *r; r += strlen(r) + 1)
-		n += snprintf(text + n, sizeof(text) - n, "%s%.*s", r > m->roots ? "," : "", (int)(strlen(r) - begin - end), r + begin);
-	snprintf(text + n, sizeof(text) - n, "%s}%s", m->more_roots ? ",..." : "", m->roots + strlen(m->roots) - end);
+		n += snprintf(text + n, sizeof(text) - n, "%s%.*s", r > m->roots ? "," : "",
+			(int)(strlen(r) - begin - end), r + begin);
+	snprintf(text + n, sizeof(text) - n, "%s}%s", m->more_roots ? ",..." : "",
+		m->roots + strlen(m->roots) - end);
 	sys_text(m->instance, sizeof(m->instance), text);
 }
 
@@ -88,7 +90,8 @@ static bool use_root(struct sys_match *m, const struct sys_file *f)
 
 /* Adopts the system of its files: the process is a server under another name, or one that embeds an
  * engine. */
-static void adopt(struct sys_match *m, const struct sys_entry *e, const char *role, bool tested, const struct sys_file *f)
+static void adopt(struct sys_match *m, const struct sys_entry *e, const char *role, bool tested,
+	const struct sys_file *f)
 {
 	m->entry = e;
 	m->system = e->name;
@@ -121,13 +124,15 @@ static bool confirm(struct sys_match *m, const struct sys_file *f)
 		return false;
 	m->sure = SYS_SURE_FILES;
 	if (m->by == SYS_BY_FILES)
-		snprintf(m->why, sizeof(m->why), "uses %s files in %.180s", m->entry->title, m->instance);
+		snprintf(m->why, sizeof(m->why), "uses %s files in %.180s", m->entry->title,
+			m->instance);
 	return true;
 }
 
 /* Rule for a program without a telling name: the first one that holds and has no name, else the
  * first without conditions on it. */
-static const struct sys_process_rule *rule_without_name(const struct sys_entry *e, const struct subject *s)
+static const struct sys_process_rule *rule_without_name(const struct sys_entry *e,
+	const struct subject *s)
 {
 	const struct sys_process_rule *plain = NULL;
 
@@ -145,7 +150,8 @@ static const struct sys_process_rule *rule_without_name(const struct sys_entry *
 }
 
 /* Examines the program of an unknown process that writes to a system's data root. */
-static bool prove(const struct systems *db, struct sys_match *m, const struct sys_entry *e, const struct sys_file *f, uint32_t pid)
+static bool prove(const struct systems *db, struct sys_match *m, const struct sys_entry *e,
+	const struct sys_file *f, uint32_t pid)
 {
 	const struct sys_process_rule *r = NULL;
 	struct sys_match found;
@@ -188,9 +194,11 @@ static bool is_enough(const struct systems *db, const struct sys_entry *e, uint3
 	return hidden;
 }
 
-static bool learn_unknown(const struct systems *db, struct sys_match *m, const struct sys_file *f, uint32_t pid)
+static bool learn_unknown(const struct systems *db, struct sys_match *m, const struct sys_file *f,
+	uint32_t pid)
 {
-	const struct sys_entry *e = entry_named(db, f->system), *said = m->claim ? m->claim : m->maybe;
+	const struct sys_entry *e = entry_named(db, f->system),
+		*said = m->claim ? m->claim : m->maybe;
 	const char *role = m->claim ? m->claim_role : m->maybe_role;
 
 	if (said && said == e && f->by == SYS_FILE_ROOT && is_enough(db, e, pid)) {
@@ -202,9 +210,11 @@ static bool learn_unknown(const struct systems *db, struct sys_match *m, const s
 	return false;
 }
 
-bool systems_learn(const struct systems *db, struct sys_match *m, const struct sys_file *f, uint32_t pid)
+bool systems_learn(const struct systems *db, struct sys_match *m, const struct sys_file *f,
+	uint32_t pid)
 {
-	const struct sys_entry *engine = sys_is_same(f->engine, f->system) && f->root[0] ? entry_named(db, f->engine) : NULL;
+	const struct sys_entry *engine = sys_is_same(f->engine, f->system) && f->root[0] ?
+		entry_named(db, f->engine) : NULL;
 
 	if (m->system && sys_is_same(m->system, f->system))
 		return confirm(m, f);

@@ -46,7 +46,8 @@ static int install(struct systems *db, struct where *w, struct sys_entry *e)
 	for (size_t i = 0; i < e->aliases.n && !other; i++)
 		other = known_as(db, clash = e->aliases.s[i], e->name);
 	if (other)
-		return keys_fail(w, EEXIST, "the name \"%s\" already belongs to system %s", clash, other->name);
+		return keys_fail(w, EEXIST, "the name \"%s\" already belongs to system %s", clash,
+			other->name);
 	for (at = 0; at < db->n && strcmp(db->entry[at]->name, e->name); at++)
 		;
 	if (at == SYS_ENTRIES)
@@ -77,7 +78,8 @@ static int add_entries(struct systems *db, struct where *w, const cJSON *list)
 		err = keys_read_entry(w, e, n, &fresh[n]);
 		for (size_t i = 0; i < n && !err; i++)
 			if (!strcmp(fresh[i]->name, fresh[n]->name))
-				err = keys_fail(w, EEXIST, "the file holds two systems of this name");
+				err = keys_fail(w, EEXIST,
+					"the file holds two systems of this name");
 		w->tokens_left -= err ? 0 : w->tokens;
 	}
 	for (size_t i = 0; i < n && !err; i++) {
@@ -96,7 +98,8 @@ static int add_document(struct systems *db, struct where *w, const cJSON *doc)
 	const cJSON *list = NULL;
 
 	if (!cJSON_IsObject(doc))
-		return keys_fail(w, EINVAL, "wants an object with the key \"systems\", not %s", keys_type_name(doc));
+		return keys_fail(w, EINVAL, "wants an object with the key \"systems\", not %s",
+			keys_type_name(doc));
 	for (const cJSON *e = doc->child; e; e = e->next) {
 		if (!strcmp(e->string, "doc"))
 			continue;
@@ -137,7 +140,9 @@ static int add_text(struct systems *db, const char *name, const char *text, size
 		return keys_fail(&w, ENOMEM, "out of memory");
 	if (!doc) {
 		place(text, end, &line, &column);
-		return keys_fail(&w, EINVAL, "near line %u, column %u: not JSON from here on (or nested more than %d deep)", line, column,
+		return keys_fail(&w,
+			EINVAL,
+			"near line %u, column %u: not JSON from here on (or nested more than %d deep)", line, column,
 			       CJSON_NESTING_LIMIT);
 	}
 	err = add_document(db, &w, doc);

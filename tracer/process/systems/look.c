@@ -57,10 +57,12 @@ static void put_files(struct texts *t, uint32_t pid)
 	int left = FDS;
 
 	while (fds && left-- && (d = readdir(fds))) {
-		ssize_t n = d->d_name[0] == '.' ? -1 : readlinkat(dirfd(fds), d->d_name, link, sizeof(link) - 1);
+		ssize_t n = d->d_name[0] == '.' ? -1 :
+			readlinkat(dirfd(fds), d->d_name, link, sizeof(link) - 1);
 		struct stat st;
 
-		if (n > 0 && link[0] == '/' && !fstatat(dirfd(fds), d->d_name, &st, AT_SYMLINK_NOFOLLOW))
+		if (n > 0 && link[0] == '/' &&
+		    !fstatat(dirfd(fds), d->d_name, &st, AT_SYMLINK_NOFOLLOW))
 			put_text(t, st.st_mode & S_IWUSR ? "w" : "r", link, n);
 	}
 	if (fds)
@@ -112,7 +114,8 @@ static void learn_path(struct look *l, const char *path, bool writes)
 	if (len && (strncmp(path, l->root, len) || path[len] != '/'))
 		return;
 	path += len;
-	if (path[0] != '/' || (!strncmp(path, "/dev/", 5) && strncmp(path, "/dev/shm/", 9)) || !strncmp(path, "/proc/", 6) || (!writes && !l->m->system))
+	if (path[0] != '/' || (!strncmp(path, "/dev/", 5) && strncmp(path, "/dev/shm/", 9)) ||
+	    !strncmp(path, "/proc/", 6) || (!writes && !l->m->system))
 		return;
 	if (systems_file(l->db, path, (struct sys_view){ .pid = l->pid }, l->m, &f))
 		l->changed |= systems_learn(l->db, l->m, &f, l->pid);
@@ -154,7 +157,8 @@ static void learn_name(struct look *l, const char *path)
 	struct sys_file f;
 	int n = snprintf(inside, sizeof(inside), "%s/x", path);
 
-	if (n < (int)sizeof(inside) && systems_file(l->db, inside, (struct sys_view){ .pid = l->pid }, l->m, &f))
+	if (n < (int)sizeof(inside) && systems_file(l->db, inside,
+	    (struct sys_view){ .pid = l->pid }, l->m, &f))
 		l->changed |= systems_learn(l->db, l->m, &f, l->pid);
 }
 
@@ -162,7 +166,8 @@ static void learn_name(struct look *l, const char *path)
  * first range of an argument counts. */
 static void learn_range(struct look *l, const char *path)
 {
-	const char *open = strchr(path, '{'), *dots = open ? strstr(open, "...") : NULL, *end = dots ? strchr(dots, '}') : NULL;
+	const char *open = strchr(path, '{'), *dots = open ? strstr(open, "...") : NULL,
+		*end = dots ? strchr(dots, '}') : NULL;
 	char one[PATH_BYTES];
 	unsigned from, to;
 
@@ -171,7 +176,8 @@ static void learn_range(struct look *l, const char *path)
 		return;
 	}
 	for (unsigned n = from; n <= to && n < from + DRIVES; n++) {
-		snprintf(one, sizeof(one), "%.*s%0*u%s", (int)(open - path), path, (int)(dots - open - 1), n, end + 1);
+		snprintf(one, sizeof(one), "%.*s%0*u%s", (int)(open - path), path,
+			(int)(dots - open - 1), n, end + 1);
 		learn_name(l, one);
 	}
 }
@@ -185,7 +191,8 @@ static void learn_arguments(struct look *l)
 	if (systems_ident(l->pid, &id))
 		return;
 	for (size_t i = 1; i < id.proc.argc && i < ARGS_LOOKED; i++) {
-		const char *arg = id.proc.argv[i], *value = strchr(arg, '='), *host = strstr(arg, "://");
+		const char *arg = id.proc.argv[i], *value = strchr(arg, '='),
+			*host = strstr(arg, "://");
 
 		if (host)
 			arg = strchr(host + 3, '/');
@@ -202,7 +209,8 @@ bool systems_look(struct systems *db, uint32_t pid, struct sys_match *m)
 	static char answer[ASK_ROOM];
 	struct look l = { .db = db, .pid = pid, .m = m };
 	const char *at = answer, *end, *root, *folder;
-	ssize_t n = m->client_of ? 0 : ask(ASK_FILES, (struct ask_about){ .pid = pid }, &pid, sizeof(pid), answer, sizeof(answer));
+	ssize_t n = m->client_of ? 0 : ask(ASK_FILES, (struct ask_about){ .pid = pid }, &pid,
+		sizeof(pid), answer, sizeof(answer));
 
 	end = answer + (n > 0 ? n : 0);
 	root = next_text(&at, end);

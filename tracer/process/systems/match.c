@@ -66,7 +66,8 @@ void subject_prepare(struct subject *s, const struct sys_proc *p)
 	copy(s->arg0[0], sizeof(s->arg0[0]), base(arg0), strlen(base(arg0)));
 	copy(word, sizeof(word), arg0, strcspn(arg0, " :"));
 	copy(s->arg0[1], sizeof(s->arg0[1]), base(word), strlen(base(word)));
-	copy(s->exe, sizeof(s->exe), base(p->exe ? p->exe : ""), strlen(base(p->exe ? p->exe : "")));
+	copy(s->exe, sizeof(s->exe), base(p->exe ? p->exe : ""),
+		strlen(base(p->exe ? p->exe : "")));
 	cut_end(s->exe, " (deleted)");
 }
 
@@ -80,7 +81,8 @@ static bool name_is_comm(const struct sys_patterns *names, const char *comm)
 	for (size_t i = 0; i < names->n; i++) {
 		const char *text = pattern_text(names->p[i]);
 
-		if (!strpbrk(text, "*?[{\\") && strlen(text) > COMM_MAX && !strncmp(text, comm, COMM_MAX))
+		if (!strpbrk(text, "*?[{\\") && strlen(text) > COMM_MAX &&
+		    !strncmp(text, comm, COMM_MAX))
 			return true;
 	}
 	return false;
@@ -92,7 +94,8 @@ static bool name_holds(const struct sys_patterns *names, const struct subject *s
 	case SYS_BY_COMM:
 		return s->comm[0] && name_is_comm(names, s->comm);
 	case SYS_BY_ARGV:
-		return (s->arg0[0][0] && sys_any(names, s->arg0[0])) || (s->arg0[1][0] && sys_any(names, s->arg0[1]));
+		return (s->arg0[0][0] && sys_any(names, s->arg0[0])) ||
+			(s->arg0[1][0] && sys_any(names, s->arg0[1]));
 	case SYS_BY_EXE:
 		return s->exe[0] && sys_any(names, s->exe);
 	default:
@@ -112,7 +115,8 @@ static bool argument_holds(const struct pattern *pattern, const struct sys_proc 
 		size_t n = 0;
 
 		for (size_t w = i; w < i + words && n < sizeof(joined); w++)
-			n += snprintf(joined + n, sizeof(joined) - n, "%s%s", w > i ? " " : "", p->argv[w]);
+			n += snprintf(joined + n, sizeof(joined) - n, "%s%s", w > i ? " " : "",
+				p->argv[w]);
 		if (n < sizeof(joined) && pattern_match(pattern, joined))
 			return true;
 	}
@@ -151,13 +155,16 @@ static bool all_variables_hold(const struct sys_patterns *l, const struct sys_pr
 /* Checks all conditions of a rule but its names and its files. */
 bool conditions_hold(const struct sys_process_rule *r, const struct subject *s)
 {
-	return (!r->title.n || sys_any(&r->title, s->title)) && all_arguments_hold(&r->argv, s->p) &&
-		(!r->cgroup.n || sys_any(&r->cgroup, s->p->cgroup)) && all_variables_hold(&r->env, s->p);
+	return (!r->title.n || sys_any(&r->title, s->title)) &&
+		all_arguments_hold(&r->argv, s->p) &&
+		(!r->cgroup.n || sys_any(&r->cgroup, s->p->cgroup)) &&
+		all_variables_hold(&r->env, s->p);
 }
 
 static bool is_interpreter(const char *exe)
 {
-	static const char *const names[] = { "sh", "dash", "bash", "ash", "zsh", "ksh", "busybox", "env", "perl", "ruby", "tclsh" };
+	static const char *const names[] = { "sh", "dash", "bash", "ash", "zsh", "ksh", "busybox",
+		"env", "perl", "ruby", "tclsh" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (!strcmp(exe, names[i]))
@@ -168,10 +175,11 @@ static bool is_interpreter(const char *exe)
 /* Programs that carry another program's arguments. */
 static bool is_launcher(const char *exe)
 {
-	static const char *const names[] = { "sudo", "doas", "su", "runuser", "setpriv", "timeout", "nohup", "setsid", "nice", "ionice",
-		"chrt", "taskset", "strace", "ltrace", "gdb", "perf", "unshare", "nsenter", "chroot", "systemd-run", "docker", "podman",
-		"crun", "runc", "tini", "dumb-init", "docker-init", "podman-init", "catatonit",
-		"iot-trace", "xargs", "time", "stdbuf", "bwrap", "ip" };
+	static const char *const names[] = { "sudo", "doas", "su", "runuser", "setpriv",
+		"timeout", "nohup", "setsid", "nice", "ionice", "chrt", "taskset", "strace",
+		"ltrace", "gdb", "perf", "unshare", "nsenter", "chroot", "systemd-run", "docker",
+		"podman", "crun", "runc", "tini", "dumb-init", "docker-init", "podman-init",
+		"catatonit", "iot-trace", "xargs", "time", "stdbuf", "bwrap", "ip" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (!strcmp(exe, names[i]))
@@ -192,7 +200,8 @@ static bool rule_is_about(const struct sys_process_rule *r, const struct subject
 /* Programs that run other programs: only arguments say which. */
 static bool is_machine(const char *exe)
 {
-	return is_interpreter(exe) || !strcmp(exe, "java") || !strcmp(exe, "node") || !strncmp(exe, "qemu-", 5);
+	return is_interpreter(exe) || !strcmp(exe, "java") || !strcmp(exe, "node") ||
+		!strncmp(exe, "qemu-", 5);
 }
 
 /* True when this entry knows the program, whatever the process calls itself. */
@@ -227,7 +236,8 @@ static bool instance_from(const char *option, const struct sys_proc *p, char out
 	return false;
 }
 
-static void name_instance(const struct sys_process_rule *r, const struct subject *s, struct sys_match *m)
+static void name_instance(const struct sys_process_rule *r, const struct subject *s,
+	struct sys_match *m)
 {
 	for (size_t i = 0; i < r->instance.n; i++)
 		if (instance_from(r->instance.s[i], s->p, m->instance))
@@ -250,25 +260,35 @@ static void say_doubt(const struct sys_entry *e, const struct subject *s, char *
 		snprintf(out, size, "program %s is not %s", exe, e->title);
 }
 
-static void say_why(struct sys_match *m, const struct sys_entry *e, const struct subject *s, enum sys_by by)
+static void say_why(struct sys_match *m, const struct sys_entry *e, const struct subject *s,
+	enum sys_by by)
 {
-	static const char *const what[] = { "", "comm", "argv[0]", "program", "control group", "arguments", "parent", "files" };
-	const char *value = by == SYS_BY_COMM ? s->comm : by == SYS_BY_ARGV ? s->title : by == SYS_BY_CGROUP ? s->p->cgroup : "";
+	static const char *const what[] = { "", "comm", "argv[0]", "program", "control group",
+		"arguments", "parent", "files" };
+	const char *value = by == SYS_BY_COMM ? s->comm : by == SYS_BY_ARGV ? s->title :
+		by == SYS_BY_CGROUP ? s->p->cgroup : "";
 	char exe[112], shown[64], doubt[128];
 
 	sys_text(exe, sizeof(exe), s->p->exe);
 	sys_text(shown, sizeof(shown), value);
 	say_doubt(e, s, doubt, sizeof(doubt));
 	if (m->claim && (by == SYS_BY_ARGS || by == SYS_BY_EXE))
-		snprintf(m->why, sizeof(m->why), "%s like those of %.40s; not confirmed: %.110s", by == SYS_BY_EXE ? "name" : "arguments", e->title, doubt);
+		snprintf(m->why, sizeof(m->why), "%s like those of %.40s; not confirmed: %.110s",
+			by == SYS_BY_EXE ? "name" : "arguments", e->title, doubt);
 	else if (m->claim)
-		snprintf(m->why, sizeof(m->why), "says it is %.40s: %.20s \"%s\"; not confirmed: %.96s", e->title, what[by], shown, doubt);
+		snprintf(m->why, sizeof(m->why),
+			"says it is %.40s: %.20s \"%s\"; not confirmed: %.96s", e->title, what[by],
+			shown, doubt);
 	else if (by == SYS_BY_EXE)
-		snprintf(m->why, sizeof(m->why), "program %s, which calls itself \"%.15s\"", exe, s->comm);
+		snprintf(m->why, sizeof(m->why), "program %s, which calls itself \"%.15s\"", exe,
+			s->comm);
 	else if (by == SYS_BY_ARGS)
-		snprintf(m->why, sizeof(m->why), "arguments like those of the %.40s %.32s; program %s", e->title, m->role, exe[0] ? exe : "unknown");
+		snprintf(m->why, sizeof(m->why),
+			"arguments like those of the %.40s %.32s; program %s", e->title, m->role,
+			exe[0] ? exe : "unknown");
 	else
-		snprintf(m->why, sizeof(m->why), "%.20s \"%s\" and program %s", what[by], shown, exe[0] ? exe : "unknown");
+		snprintf(m->why, sizeof(m->why), "%.20s \"%s\" and program %s", what[by], shown,
+			exe[0] ? exe : "unknown");
 	sys_text(m->why, sizeof(m->why), m->why);
 }
 
@@ -285,7 +305,8 @@ static bool is_made_by_a_user(const char *cgroup)
 
 /* What the kernel knows about a process for which a rule holds. Where a system's programs have
  * marks, these decide; otherwise the name of the executable does. */
-static enum sys_sure proof_of(const struct systems *db, const struct sys_entry *e, const struct sys_process_rule *r, const struct subject *s,
+static enum sys_sure proof_of(const struct systems *db, const struct sys_entry *e,
+	const struct sys_process_rule *r, const struct subject *s,
 			      enum sys_by by)
 {
 	/* known by its input, not by its program */
@@ -294,11 +315,13 @@ static enum sys_sure proof_of(const struct systems *db, const struct sys_entry *
 	if (by == SYS_BY_CGROUP && !is_made_by_a_user(s->p->cgroup))
 		return SYS_SURE_GROUP;
 	if (e->elf.n)
-		return sys_program_is(db, e, s->p) == SYS_PROGRAM_YES ? SYS_SURE_PROGRAM : SYS_SURE_NONE;
+		return sys_program_is(db, e, s->p) == SYS_PROGRAM_YES ? SYS_SURE_PROGRAM :
+			SYS_SURE_NONE;
 	return by <= SYS_BY_EXE && program_known(e, s) && !told ? SYS_SURE_PROGRAM : SYS_SURE_NONE;
 }
 
-void match_accept(struct sys_match *m, const struct sys_entry *e, const struct sys_process_rule *r, const struct subject *s,
+void match_accept(struct sys_match *m, const struct sys_entry *e, const struct sys_process_rule *r,
+	const struct subject *s,
 		   enum sys_by by, enum sys_sure sure)
 {
 	memset(m, 0, sizeof(*m));
@@ -313,7 +336,8 @@ void match_accept(struct sys_match *m, const struct sys_entry *e, const struct s
 	say_why(m, e, s, by);
 }
 
-static void claim(struct sys_match *m, const struct sys_entry *e, const struct sys_process_rule *r, const struct subject *s, enum sys_by by)
+static void claim(struct sys_match *m, const struct sys_entry *e, const struct sys_process_rule *r,
+	const struct subject *s, enum sys_by by)
 {
 	/* the child of iot-trace has the command's name before it executes it */
 	if (m->claim || !strcmp(s->exe, "iot-trace"))
@@ -329,7 +353,8 @@ static void claim(struct sys_match *m, const struct sys_entry *e, const struct s
 }
 
 /* First rule of an entry that holds for this kind of evidence. */
-static const struct sys_process_rule *rule_of(const struct sys_entry *e, const struct subject *s, enum sys_by by, bool files)
+static const struct sys_process_rule *rule_of(const struct sys_entry *e, const struct subject *s,
+	enum sys_by by, bool files)
 {
 	for (size_t i = 0; i < e->n_processes; i++) {
 		const struct sys_process_rule *r = &e->processes[i];
@@ -351,7 +376,8 @@ static bool is_client(const struct sys_entry *e, const struct subject *s, enum s
 
 /* Tries one kind of evidence over all systems. Returns true when it decided, for a system or for a
  * client. A match that is not confirmed is kept as a claim. */
-static bool decide(const struct systems *db, const struct subject *s, enum sys_by by, struct sys_match *m)
+static bool decide(const struct systems *db, const struct subject *s, enum sys_by by,
+	struct sys_match *m)
 {
 	for (size_t i = 0; i < db->n; i++) {
 		const struct sys_entry *e = db->entry[i];
@@ -386,7 +412,8 @@ static bool decide(const struct systems *db, const struct subject *s, enum sys_b
 static void suspect(const struct systems *db, const struct subject *s, struct sys_match *m)
 {
 	for (size_t i = 0; i < db->n; i++) {
-		const struct sys_process_rule *r = db->entry[i]->elf.n ? NULL : rule_of(db->entry[i], s, SYS_BY_ARGS, true);
+		const struct sys_process_rule *r = db->entry[i]->elf.n ? NULL :
+			rule_of(db->entry[i], s, SYS_BY_ARGS, true);
 
 		if (!r)
 			continue;
@@ -412,7 +439,8 @@ static void inherit(const struct subject *s, struct sys_match *m)
 	for (size_t i = 0; i < e->n_processes; i++) {
 		const struct sys_process_rule *r = &e->processes[i];
 
-		if (!r->title.n || !(name_holds(&r->name, s, SYS_BY_COMM) || name_holds(&r->name, s, SYS_BY_ARGV)) ||
+		if (!r->title.n || !(name_holds(&r->name, s, SYS_BY_COMM) ||
+		    name_holds(&r->name, s, SYS_BY_ARGV)) ||
 		    !conditions_hold(r, s))
 			continue;
 		m->role = r->role;

@@ -22,6 +22,7 @@ void subject_prepare(struct subject *, const struct sys_proc *);
 bool conditions_hold(const struct sys_process_rule *, const struct subject *);
 
 /* Accepts a process as part of a system, by this rule and evidence. */
-void match_accept(struct sys_match *, const struct sys_entry *, const struct sys_process_rule *, const struct subject *, enum sys_by, enum sys_sure);
+void match_accept(struct sys_match *, const struct sys_entry *, const struct sys_process_rule *,
+	const struct subject *, enum sys_by, enum sys_sure);
 
 #endif

@@ -53,7 +53,8 @@ static void add_row(void *arg, uint32_t pid, uint32_t ppid)
 	if (!id.kthread && !t->err)
 		t->err = grow((void **)&t->row, t->n, &t->room, sizeof(*t->row));
 	if (!id.kthread && !t->err)
-		t->row[t->n++] = (struct row){ .pid = id.pid, .ppid = id.ppid, .start = id.start_ticks };
+		t->row[t->n++] = (struct row){ .pid = id.pid, .ppid = id.ppid,
+			.start = id.start_ticks };
 	systems_ident_free(&id);
 }
 
@@ -64,7 +65,8 @@ static int list_pids(struct table *t)
 
 static void match_row(struct systems *db, const struct table *by_number, struct row *r)
 {
-	struct row key = { .pid = r->ppid }, *parent = bsearch(&key, by_number->row, by_number->n, sizeof(key), by_pid);
+	struct row key = { .pid = r->ppid }, *parent = bsearch(&key, by_number->row, by_number->n,
+		sizeof(key), by_pid);
 	struct sys_ident id;
 
 	if (systems_ident(r->pid, &id))
@@ -123,7 +125,8 @@ static void print_threads(FILE *out, const struct row *r)
 	tasks = opendir(procfs_path(path, r->pid, "task"));
 	while (tasks && (d = readdir(tasks))) {
 		snprintf(path, sizeof(path), "task/%.20s/comm", d->d_name);
-		if (parse_number(d->d_name, &tid) || procfs_read(r->pid, path, comm, sizeof(comm)) <= 0)
+		if (parse_number(d->d_name, &tid) ||
+		    procfs_read(r->pid, path, comm, sizeof(comm)) <= 0)
 			continue;
 		comm[strcspn(comm, "\n")] = '\0';
 		count_role(crowd, systems_thread_role(&r->m, comm));
@@ -181,7 +184,8 @@ int systems_list(struct systems *db, const char *only, FILE *out)
 	if (!err)
 		err = match_all(db, &t);
 	if (err) {
-		fprintf(stderr, "%s: cannot list processes: %s\n", program_invocation_short_name, strerror(-err));
+		fprintf(stderr, "%s: cannot list processes: %s\n", program_invocation_short_name,
+			strerror(-err));
 		free(t.row);
 		return err;
 	}
@@ -198,7 +202,8 @@ int systems_list(struct systems *db, const char *only, FILE *out)
 		if (m->system)
 			print_threads(out, &t.row[i]);
 	}
-	fprintf(out, "%zu of %zu processes belong to %s", found, t.n, only ? only : "a storage system");
+	fprintf(out, "%zu of %zu processes belong to %s", found, t.n,
+		only ? only : "a storage system");
 	if (claims)
 		fprintf(out, "; %zu in brackets only say so", claims);
 	fputc('\n', out);

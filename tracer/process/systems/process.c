@@ -46,15 +46,18 @@ static const char *name_container(const char *cgroup, uint32_t pid, char out[SYS
 	return out;
 }
 
-static ssize_t answer_process(void *arg, const void *question, size_t len, void *answer, size_t room)
+static ssize_t answer_process(void *arg, const void *question, size_t len, void *answer,
+	size_t room)
 {
 	struct told *t = answer;
-	char *to = (char *)(t + 1), path[PROCFS_PATH], cgroup[CGROUP_BYTES], container[SYS_CONTAINER_LEN];
+	char *to = (char *)(t + 1), path[PROCFS_PATH], cgroup[CGROUP_BYTES],
+		container[SYS_CONTAINER_LEN];
 	const char *telling;
 	uint32_t pid;
 	ssize_t n;
 
-	if (len != sizeof(pid) || room < sizeof(*t) + CMDLINE_BYTES + ENVIRON_BYTES + PATH_BYTES + CGROUP_BYTES + SYS_CONTAINER_LEN)
+	if (len != sizeof(pid) || room < sizeof(*t) + CMDLINE_BYTES + ENVIRON_BYTES + PATH_BYTES +
+	    CGROUP_BYTES + SYS_CONTAINER_LEN)
 		return -EINVAL;
 	memcpy(&pid, question, len);
 	*t = (struct told){ .len = { 0 } };
@@ -88,7 +91,8 @@ static void split_args(struct memory *m, size_t len, struct sys_proc *p)
 }
 
 /* Takes the next part, checking the length that the helper gave. Returns its number of bytes. */
-static size_t take(const struct told *t, enum part part, const char **from, const char *end, char *to, size_t room)
+static size_t take(const struct told *t, enum part part, const char **from, const char *end,
+	char *to, size_t room)
 {
 	size_t len = t->len[part];
 
@@ -108,14 +112,16 @@ static void take_all(struct memory *m, const struct told *t, size_t n, struct sy
 	p->env = p->env_len ? m->env : NULL;
 	p->exe = take(t, EXE, &from, end, m->exe, sizeof(m->exe)) ? m->exe : NULL;
 	p->cgroup = take(t, CGROUP, &from, end, m->cgroup, sizeof(m->cgroup)) ? m->cgroup : NULL;
-	p->container = take(t, CONTAINER, &from, end, m->container, sizeof(m->container)) ? m->container : NULL;
+	p->container = take(t, CONTAINER, &from, end, m->container, sizeof(m->container)) ?
+		m->container : NULL;
 }
 
 int systems_ident(uint32_t pid, struct sys_ident *out)
 {
 	static struct { struct told t; char text[ASK_ROOM - sizeof(struct told)]; } answer;
 	struct memory *m;
-	ssize_t n = ask(ASK_PROCESS, (struct ask_about){ .pid = pid }, &pid, sizeof(pid), &answer, sizeof(answer));
+	ssize_t n = ask(ASK_PROCESS, (struct ask_about){ .pid = pid }, &pid, sizeof(pid), &answer,
+		sizeof(answer));
 
 	memset(out, 0, sizeof(*out));
 	if (n < (ssize_t)sizeof(answer.t))

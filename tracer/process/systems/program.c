@@ -50,7 +50,8 @@ struct sys_programs *sys_programs_new(void)
 
 static bool is_unchanged(const struct stat *a, const struct stat *b)
 {
-	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size && a->st_ctim.tv_sec == b->st_ctim.tv_sec &&
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
+		a->st_ctim.tv_sec == b->st_ctim.tv_sec &&
 		a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
 }
 
@@ -62,7 +63,8 @@ static bool holds(const char *text, size_t len, const struct sys_strings *marks)
 	return false;
 }
 
-static bool search(struct sys_programs *all, int fd, uint64_t from, uint64_t len, const struct sys_strings *marks)
+static bool search(struct sys_programs *all, int fd, uint64_t from, uint64_t len,
+	const struct sys_strings *marks)
 {
 	const size_t overlap = PATTERN_MAX;
 	char *window = malloc(WINDOW + overlap);
@@ -92,12 +94,14 @@ static bool read_at(int fd, void *to, size_t len, uint64_t from)
 	return pread(fd, to, len, from) == (ssize_t)len;
 }
 
-static bool search_sections(struct sys_programs *all, int fd, const Elf64_Shdr *s, size_t n, const char *names, size_t names_len,
+static bool search_sections(struct sys_programs *all, int fd, const Elf64_Shdr *s, size_t n,
+	const char *names, size_t names_len,
 			    const struct sys_strings *marks)
 {
 	for (size_t want = 0; want < sizeof(searched) / sizeof(*searched); want++)
 		for (size_t i = 0; i < n; i++)
-			if (s[i].sh_type != SHT_NOBITS && s[i].sh_name < names_len && !strcmp(names + s[i].sh_name, searched[want]) &&
+			if (s[i].sh_type != SHT_NOBITS && s[i].sh_name < names_len &&
+			    !strcmp(names + s[i].sh_name, searched[want]) &&
 			    search(all, fd, s[i].sh_offset, s[i].sh_size, marks))
 				return true;
 	return false;
@@ -111,8 +115,10 @@ static bool file_holds(struct sys_programs *all, int fd, const struct sys_string
 	size_t len = 0;
 	bool found = false;
 
-	if (!read_at(fd, &head, sizeof(head), 0) || memcmp(head.e_ident, ELFMAG, SELFMAG) || head.e_ident[EI_CLASS] != ELFCLASS64 ||
-	    head.e_shentsize != sizeof(*s) || !head.e_shnum || head.e_shnum > SECTIONS || head.e_shstrndx >= head.e_shnum)
+	if (!read_at(fd, &head, sizeof(head), 0) || memcmp(head.e_ident, ELFMAG, SELFMAG) ||
+	    head.e_ident[EI_CLASS] != ELFCLASS64 ||
+	    head.e_shentsize != sizeof(*s) || !head.e_shnum || head.e_shnum > SECTIONS ||
+	    head.e_shstrndx >= head.e_shnum)
 		return false;
 	s = calloc(head.e_shnum, sizeof(*s));
 	if (s && read_at(fd, s, head.e_shnum * sizeof(*s), head.e_shoff)) {
@@ -127,7 +133,8 @@ static bool file_holds(struct sys_programs *all, int fd, const struct sys_string
 	return found;
 }
 
-static struct answer *slot_of(struct sys_programs *kept, const struct stat *st, const struct sys_entry *e)
+static struct answer *slot_of(struct sys_programs *kept, const struct stat *st,
+	const struct sys_entry *e)
 {
 	uint64_t h = (st->st_ino * 31 + st->st_dev) * 31 + (uintptr_t)e / sizeof(void *);
 
@@ -147,7 +154,8 @@ static bool may_read(struct sys_programs *all)
 }
 
 /* Opens the file through the process: its path may lead elsewhere from here, or nowhere. */
-static enum sys_program ask_program(const struct systems *db, const struct sys_entry *e, uint32_t pid)
+static enum sys_program ask_program(const struct systems *db, const struct sys_entry *e,
+	uint32_t pid)
 {
 	struct sys_programs *all = db->programs;
 	char path[PROCFS_PATH];
@@ -178,7 +186,8 @@ struct asked {
 	uint32_t pid, entry;
 };
 
-static ssize_t answer_program(void *arg, const void *question, size_t len, void *answer, size_t room)
+static ssize_t answer_program(void *arg, const void *question, size_t len, void *answer,
+	size_t room)
 {
 	const struct systems *db = arg;
 	struct asked a;
@@ -200,7 +209,8 @@ void sys_program_serve(const struct systems *db)
 	ask_serve(ASK_PROGRAM, answer_program, (void *)db);
 }
 
-enum sys_program sys_program_is(const struct systems *db, const struct sys_entry *e, const struct sys_proc *p)
+enum sys_program sys_program_is(const struct systems *db, const struct sys_entry *e,
+	const struct sys_proc *p)
 {
 	struct { struct asked a; char exe[PATH_MAX]; } q = { .a.pid = p->pid };
 	unsigned char answer = SYS_PROGRAM_GONE;
@@ -208,14 +218,16 @@ enum sys_program sys_program_is(const struct systems *db, const struct sys_entry
 	if (p->gone)
 		return SYS_PROGRAM_GONE;
 	if (!p->pid)
-		return !p->exe ? SYS_PROGRAM_GONE : p->program && !strcmp(p->program, e->name) ? SYS_PROGRAM_YES : SYS_PROGRAM_NO;
+		return !p->exe ? SYS_PROGRAM_GONE : p->program && !strcmp(p->program, e->name) ?
+			SYS_PROGRAM_YES : SYS_PROGRAM_NO;
 	if (!p->exe)
 		return SYS_PROGRAM_GONE;
 	while (q.a.entry < db->n && db->entry[q.a.entry] != e)
 		q.a.entry++;
 	sys_text(q.exe, sizeof(q.exe), p->exe);
 	sys_program_serve(db);
-	if (ask(ASK_PROGRAM, (struct ask_about){ .pid = p->pid }, &q, sizeof(q.a) + strlen(q.exe) + 1, &answer, 1) != 1)
+	if (ask(ASK_PROGRAM, (struct ask_about){ .pid = p->pid }, &q,
+	    sizeof(q.a) + strlen(q.exe) + 1, &answer, 1) != 1)
 		return SYS_PROGRAM_GONE;
 	return answer;
 }

@@ -156,7 +156,8 @@ static void refresh_mounts(struct sys_cache *c, uint32_t pid)
 		close(c->mountinfo);
 	free(c->mounts);
 	c->mounts = NULL;
-	c->mountinfo = open(pid ? procfs_path(path, pid, "mountinfo") : MOUNTS_OURS, O_RDONLY | O_CLOEXEC);
+	c->mountinfo = open(pid ? procfs_path(path, pid, "mountinfo") : MOUNTS_OURS,
+		O_RDONLY | O_CLOEXEC);
 	c->mounts_pid = pid;
 	mounts_find(c->mountinfo, keep_remote, &r);
 	c->mounts = r.points ? r.points : calloc(1, 1);
@@ -235,13 +236,16 @@ static bool is_root_of(int dir, const struct sys_entry *e)
  * placed to mislead. */
 static int open_place(const struct way *w, const char *inside, uint64_t flags)
 {
-	struct open_how how = { .flags = flags | O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS };
+	struct open_how how = { .flags = flags | O_PATH | O_CLOEXEC,
+		.resolve = RESOLVE_NO_SYMLINKS };
 	char path[PROCFS_PATH];
-	int root = open(w->to == WAY_HOME ? "/" : procfs_path(path, w->pid, "root"), O_PATH | O_DIRECTORY | O_CLOEXEC), fd;
+	int root = open(w->to == WAY_HOME ? "/" : procfs_path(path, w->pid, "root"),
+		O_PATH | O_DIRECTORY | O_CLOEXEC), fd;
 
 	while (*inside == '/')
 		inside++;
-	fd = root < 0 ? -1 : (int)syscall(SYS_openat2, root, *inside ? inside : ".", &how, sizeof(how));
+	fd = root < 0 ? -1 : (int)syscall(SYS_openat2, root, *inside ? inside : ".", &how,
+		sizeof(how));
 	if (root >= 0)
 		close(root);
 	return fd;
@@ -321,7 +325,8 @@ static ssize_t answer_folder(void *arg, const void *question, size_t len, void *
 }
 
 /* Returns false when nothing is known about the directory. */
-static bool look_at(const struct systems *db, const struct way *w, const char *inside, struct dir *d)
+static bool look_at(const struct systems *db, const struct way *w, const char *inside,
+	struct dir *d)
 {
 	struct { struct asked a; char path[PATH_BYTES]; } q = { { w->to, w->pid } };
 	struct ask_about of = { .pid = w->to == WAY_AWAY ? w->pid : 0, .path = inside };
@@ -351,7 +356,8 @@ static uint64_t kept_until(const struct dir *d)
 /* Entry of a directory; when it has none, the entry that it may take. */
 static struct dir *dir_place(struct sys_cache *c, const char *path)
 {
-	struct dir *set = &c->dir[hash(path, strlen(path)) / 2 % (DIR_SLOTS / WAYS) * WAYS], *best = set;
+	struct dir *set = &c->dir[hash(path, strlen(path)) / 2 % (DIR_SLOTS / WAYS) * WAYS],
+		*best = set;
 
 	for (struct dir *d = set; d < set + WAYS; d++) {
 		if (d->path && !strcmp(d->path, path))
@@ -393,7 +399,8 @@ static bool is_our_root(uint32_t pid)
 	char path[PROCFS_PATH];
 	struct stat ours, theirs;
 
-	return !stat("/", &ours) && !stat(procfs_path(path, pid, "root"), &theirs) && ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
+	return !stat("/", &ours) && !stat(procfs_path(path, pid, "root"), &theirs) &&
+		ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
 }
 
 /* Answer about the beginning of a process's paths, followed by its root as seen from here. */
@@ -427,7 +434,8 @@ static ssize_t answer_way(void *arg, const void *question, size_t len, void *ans
 static bool find_way(uint32_t pid, struct way *w)
 {
 	struct { struct began b; char jail[PATH_BYTES + 1]; } answer;
-	ssize_t n = pid ? ask(ASK_WAY, (struct ask_about){ .pid = pid }, &pid, sizeof(pid), &answer, sizeof(answer) - 1) : 0;
+	ssize_t n = pid ? ask(ASK_WAY, (struct ask_about){ .pid = pid }, &pid, sizeof(pid), &answer,
+		sizeof(answer) - 1) : 0;
 
 	if (n <= (ssize_t)sizeof(answer.b))
 		return false;
@@ -464,7 +472,8 @@ static void remember_space(struct sys_cache *c, uint64_t number, const struct wa
 
 	if (s->number != number) {
 		free(s->jail);
-		*s = (struct space){ .number = number, .same_mounts = w->same_mounts, .jail = strdup(w->jail) };
+		*s = (struct space){ .number = number, .same_mounts = w->same_mounts,
+			.jail = strdup(w->jail) };
 	}
 	s->used_ms = now;
 	if (!s->jail)
@@ -489,7 +498,8 @@ static bool recent_way(struct sys_cache *c, uint32_t pid, struct sys_view view, 
 	struct begun *b = &c->begun[pid % WAY_SLOTS];
 	uint64_t now = now_ms();
 
-	if (pid && b->pid == pid && b->space == view.space && b->ours == view.ours && now < b->until_ms) {
+	if (pid && b->pid == pid && b->space == view.space && b->ours == view.ours &&
+	    now < b->until_ms) {
 		*w = b->way;
 		return true;
 	}
@@ -551,7 +561,8 @@ bool roots_is_remembered(const struct sys_cache *c, const char *path, size_t len
 /* Answers for each of several paths in a row whether it is a regular file. */
 static ssize_t answer_beside(void *arg, const void *question, size_t len, void *answer, size_t room)
 {
-	const char *path = (const char *)question + sizeof(struct asked), *end = (const char *)question + len;
+	const char *path = (const char *)question + sizeof(struct asked),
+		*end = (const char *)question + len;
 	bool *file = answer;
 	struct way w;
 	struct stat st;
@@ -568,13 +579,15 @@ static ssize_t answer_beside(void *arg, const void *question, size_t len, void *
 	return file - (bool *)answer;
 }
 
-void roots_are_files(const struct systems *db, const struct way *w, const char *paths, size_t len, bool *file, size_t n)
+void roots_are_files(const struct systems *db, const struct way *w, const char *paths, size_t len,
+	bool *file, size_t n)
 {
 	static struct { struct asked a; char paths[ASK_ROOM - sizeof(struct asked)]; } q;
 	struct ask_about of = { .pid = w->to == WAY_AWAY ? w->pid : 0, .path = paths };
 
 	memset(file, 0, n);
-	if (w->to == WAY_NONE || is_gone(w) || len > sizeof(q.paths) || is_untouchable(db->cache, paths))
+	if (w->to == WAY_NONE || is_gone(w) || len > sizeof(q.paths) ||
+	    is_untouchable(db->cache, paths))
 		return;
 	q.a = (struct asked){ w->to, w->pid };
 	memcpy(q.paths, paths, len);

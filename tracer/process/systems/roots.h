@@ -41,7 +41,8 @@ const struct dir *roots_lookup(const struct systems *, const struct way *, const
 
 /* Sets for each of n paths, NUL-terminated, `len` bytes together, whether it is a regular file.
  * False for paths that must not be touched, which the first one decides for all. */
-void roots_are_files(const struct systems *, const struct way *, const char *paths, size_t len, bool *file, size_t n);
+void roots_are_files(const struct systems *, const struct way *, const char *paths, size_t len,
+	bool *file, size_t n);
 
 /* Remembers a directory for a while. */
 void roots_remember(struct sys_cache *, const char *path, size_t len);

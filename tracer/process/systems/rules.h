@@ -100,7 +100,8 @@ enum sys_program {
 	/* the file is where it must not be examined: on a network or FUSE file system */
 	SYS_PROGRAM_HIDDEN,
 };
-enum sys_program sys_program_is(const struct systems *, const struct sys_entry *, const struct sys_proc *);
+enum sys_program sys_program_is(const struct systems *, const struct sys_entry *,
+	const struct sys_proc *);
 /* Name of the system with a program of this file name; NULL: none. */
 const char *sys_program_named(const struct systems *, const char *exe);
 /* Register the answers to questions about processes, files and mounts (ask.h); the last two answer

@@ -53,7 +53,8 @@ const struct sys_about *systems_about(const struct systems *, size_t i);
 
 /* Evidence by which a process was recognised, in the order in which it is tried, and its
  * confirmation by the kernel. */
-enum sys_by { SYS_BY_NONE, SYS_BY_COMM, SYS_BY_ARGV, SYS_BY_EXE, SYS_BY_CGROUP, SYS_BY_ARGS, SYS_BY_FORK, SYS_BY_FILES };
+enum sys_by { SYS_BY_NONE, SYS_BY_COMM, SYS_BY_ARGV, SYS_BY_EXE, SYS_BY_CGROUP, SYS_BY_ARGS,
+	SYS_BY_FORK, SYS_BY_FILES };
 enum sys_sure {
 	SYS_SURE_NONE,
 	SYS_SURE_NAME, /* the process only says so: a claim does not make it part of the system */
@@ -179,14 +180,16 @@ struct sys_view {
  * it, or NULL. It looks for marker files in the directories above (never at contents, never on
  * network file systems), and remembers the results for seconds in bounded memory. After a rename
  * call it again with the new path. Returns true when system or component is known. */
-bool systems_file(struct systems *, const char *path, struct sys_view, const struct sys_match *user, struct sys_file *out);
+bool systems_file(struct systems *, const char *path, struct sys_view, const struct sys_match *user,
+	struct sys_file *out);
 
 /* Learns that a process uses file `f`. A renamed server is recognised by its program (of process
  * `pid`; 0: it cannot be examined), a claim is confirmed where a system's programs have no marks,
  * an unknown program that writes files of an embedded engine belongs to the engine, and the data
  * roots become the instance. Call it for files that the process writes. Returns true when *m
  * changed. */
-bool systems_learn(const struct systems *, struct sys_match *m, const struct sys_file *f, uint32_t pid);
+bool systems_learn(const struct systems *, struct sys_match *m, const struct sys_file *f,
+	uint32_t pid);
 
 /* Learns from everything that a process holds: open files, working directory, and data roots in its
  * arguments. */

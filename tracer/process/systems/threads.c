@@ -19,9 +19,11 @@ const char *systems_thread_role(const struct sys_match *m, const char *comm)
 	return NULL;
 }
 
-static bool thread_rule_holds(const struct sys_thread_rule *r, const struct sys_match *m, const char *comm, const struct sys_use *u)
+static bool thread_rule_holds(const struct sys_thread_rule *r, const struct sys_match *m,
+	const char *comm, const struct sys_use *u)
 {
-	if (!r->component || (r->direct && !u->direct) || (r->buffered && u->direct) || (r->mixed && !u->mixed))
+	if (!r->component || (r->direct && !u->direct) || (r->buffered && u->direct) ||
+	    (r->mixed && !u->mixed))
 		return false;
 	if (!is_in_role(r->in, m) || (r->of && !sys_is_same(r->of, u->component)))
 		return false;
