@@ -33,56 +33,78 @@ static take take_duration, take_output, take_format, take_pid, take_comm, take_c
 static take take_verbose, take_partial, take_doctor, take_completion, take_version;
 
 /* A row: letter (0: none), name (NULL: the heading of a group), name of the value (NULL: no value;
- * after "?": the value is optional), help, function (NULL: help, below). */
+ * after "?": the value is optional), function (NULL: --help, or a heading), help. */
 static const struct row {
 	char letter;
-	const char *name, *value, *help;
+	const char *name, *value;
 	take *take;
+	const char *help;
 } rows[] = {
-	{ 0, NULL, NULL, "What is recorded:", NULL },
-	{ 'd', "duration", "SECONDS", "record for so long; fractions allowed (default: until the command ends, or Ctrl-C)", take_duration },
-	{ 'l', "layers", "LIST", "only these layers, comma separated", take_layers },
-	{ 0, "no-events", NULL, "only exact sums, no record of every operation", take_no_events },
-	{ 0, "latency", "WHICH", "calls that are timed: all, sampled (1 in 16 of those that move data), none (default: all with events, else sampled)", take_latency },
-	{ 0, "settle", "HOW", "dirty bytes at the end: sync, checkpoint (journals, too), none, or SECONDS (default: sync for a command, else none)", take_settle },
-	{ 0, "reduced", NULL, "only what kernels before 5.17 let us measure: calls and devices, without owners", take_reduced },
-	{ 0, "partial", NULL, "record also where the kernel refuses a program that is needed: bounds and n/a instead of an error", take_partial },
-	{ 0, NULL, NULL, "Whose (default: everybody's; with a command: its processes'):", NULL },
-	{ 'a', "all", NULL, "with a command: everything, not only the command's processes", take_all },
-	{ 'p', "pid", "PID", "only this process and its children, present and future; can be repeated", take_pid },
-	{ 0, "comm", "NAME", "only processes whose leader has this name", take_comm },
-	{ 0, "cgroup", "PATH", "only processes in this control group or below it; can be repeated", take_cgroup },
-	{ 0, "container", "NAME|ID", "only processes in this container; can be repeated", take_container },
-	{ 0, "unit", "NAME", "only processes of this unit of systemd, such as etcd or user.slice; can be repeated", take_unit },
-	{ 0, "system", "NAME", "only processes of this storage system, such as etcd", take_system },
-	{ 0, "dev", "NAME", "only requests of this disk, and calls on files that are on it, such as sda or 8:0", take_dev },
-	{ 0, NULL, NULL, "Where it goes:", NULL },
-	{ 'o', "output", "FILE", "write FILE.sqlite (a store, appended to), FILE.jsonl, or - (standard output); can be repeated", take_output },
-	{ 'f', "format", "FORMAT", "text, table or jsonl: for outputs that are not a store (default output: -)", take_format },
-	{ 0, "wide", NULL, "JSON Lines: each event also says comm and container of who it is for, and path of its file", take_wide },
-	{ 0, "label", "NAME", "label of the run in the store", take_label },
-	{ 0, "ready", "FD|FILE", "when recording has begun: a line to a descriptor or a FIFO, or FILE appears", take_ready },
-	{ 'q', "quiet", NULL, "only errors on standard error, and when recording began if that took more than a second", take_quiet },
-	{ 'v', "verbose", NULL, "also why the kernel refuses a probe; twice (-vv): all that is said about each", take_verbose },
-	{ 0, NULL, NULL, "Memory and rules:", NULL },
-	{ 0, "ring", "SIZE", "size of the event buffer, a power of two such as 64M (default 4M a processor, from 8M to 16M)", take_ring },
-	{ 0, "table", "NAME=N", "size of a table, such as cells=4096, procs, files or told (see iot-trace(8)); can be repeated", take_table },
-	{ 0, "systems", "?FILE", "with a FILE: it adds rules of storage systems; without: list what runs now, and why it was recognised", take_systems },
-	{ 0, NULL, NULL, "Instead of recording:", NULL },
-	{ 0, "doctor", NULL, "say what a full run would lack on this machine, and the cure for each", take_doctor },
-	{ 0, "probes", NULL, "show what this kernel lets us measure, how, and why not", take_probes },
-	{ 0, "completion", "SHELL", "the script by which bash or zsh completes command lines", take_completion },
-	{ 'h', "help", NULL, "this list", NULL },
-	{ 'V', "version", NULL, "version, and of which compilers, libbpf and kernel types it is", take_version },
+	{ 0, NULL, NULL, NULL, "Recording:" },
+	{ 'd', "duration", "SECONDS", take_duration,
+		"record for so long; fractions allowed (default: until the command ends, or Ctrl-C)" },
+	{ 'l', "layers", "LIST", take_layers, "only these layers, comma separated" },
+	{ 0, "no-events", NULL, take_no_events, "only exact sums, no record of every operation" },
+	{ 0, "latency", "WHICH", take_latency,
+		"calls that are timed: all, sampled (1 in 16 of those that move data), none (default: all with events, else sampled)" },
+	{ 0, "settle", "HOW", take_settle,
+		"dirty bytes at the end: sync, checkpoint (journals, too), none, or SECONDS (default: sync for a command, else none)" },
+	{ 0, "reduced", NULL, take_reduced,
+		"measure as on kernels before 5.17: calls and devices, without owners" },
+	{ 0, "partial", NULL, take_partial,
+		"record also where the kernel refuses a program that is needed: bounds and n/a instead of an error" },
+	{ 0, NULL, NULL, NULL, "Processes (default: all; with a command: its own):" },
+	{ 'a', "all", NULL, take_all,
+		"with a command: everything, not only the command's processes" },
+	{ 'p', "pid", "PID", take_pid,
+		"only this process and its children, present and future; can be repeated" },
+	{ 0, "comm", "NAME", take_comm, "only processes whose leader has this name" },
+	{ 0, "cgroup", "PATH", take_cgroup,
+		"only processes in this control group or below it; can be repeated" },
+	{ 0, "container", "NAME|ID", take_container,
+		"only processes in this container; can be repeated" },
+	{ 0, "unit", "NAME", take_unit,
+		"only processes of this unit of systemd, such as etcd or user.slice; can be repeated" },
+	{ 0, "system", "NAME", take_system, "only processes of this storage system, such as etcd" },
+	{ 0, "dev", "NAME", take_dev,
+		"only requests of this disk, and calls on files that are on it, such as sda or 8:0" },
+	{ 0, NULL, NULL, NULL, "Outputs:" },
+	{ 'o', "output", "FILE", take_output,
+		"write FILE.sqlite (a store, appended to), FILE.jsonl, or - (standard output); can be repeated" },
+	{ 'f', "format", "FORMAT", take_format,
+		"text, table or jsonl: for outputs that are not a store (default output: -)" },
+	{ 0, "wide", NULL, take_wide,
+		"JSON Lines: add to each event comm and container of its owner, and the path of its file" },
+	{ 0, "label", "NAME", take_label, "label of the run in the store" },
+	{ 0, "ready", "FD|FILE", take_ready,
+		"when recording has begun: a line to a descriptor or a FIFO, or FILE appears" },
+	{ 'q', "quiet", NULL, take_quiet,
+		"only errors on standard error, and the start of recording if it took more than a second" },
+	{ 'v', "verbose", NULL, take_verbose,
+		"also why the kernel refuses a probe; twice (-vv): every message about each" },
+	{ 0, NULL, NULL, NULL, "Memory and rules:" },
+	{ 0, "ring", "SIZE", take_ring,
+		"size of the event buffer, a power of two such as 64M (default 4M a processor, from 8M to 16M)" },
+	{ 0, "table", "NAME=N", take_table,
+		"size of a table, such as cells=4096, procs, files or told (see iot-trace(8)); can be repeated" },
+	{ 0, "systems", "?FILE", take_systems,
+		"with a FILE: add rules of storage systems; without: list those that run now, with the evidence" },
+	{ 0, NULL, NULL, NULL, "Instead of recording:" },
+	{ 0, "doctor", NULL, take_doctor,
+		"tell what a full run would lack on this machine, and the cure for each gap" },
+	{ 0, "probes", NULL, take_probes,
+		"list the probes: how each is attached, or why it is not" },
+	{ 0, "completion", "SHELL", take_completion,
+		"the script by which bash or zsh completes command lines" },
+	{ 'h', "help", NULL, NULL, "this list" },
+	{ 'V', "version", NULL, take_version,
+		"versions of the program, its compilers, libbpf and the kernel's types" },
 };
 
 static const char *const shells[] = { "bash", "zsh", NULL };
-/* Names of enumerators in their order, from the first that has a name. */
-/* from FORMAT_TEXT on */
+/* Names of enumerators in their order: from FORMAT_TEXT, LATENCY_NONE and SETTLE_NONE on. */
 static const char *const format_names[] = { "text", "table", "jsonl", NULL };
-/* from LATENCY_NONE on */
 static const char *const latency_names[] = { "none", "sampled", "all", NULL };
-/* from SETTLE_NONE on */
 static const char *const settle_names[] = { "none", "sync", "checkpoint", NULL };
 static const char *const layer_names[] = {
 #define LAYER(sym, name, text, doc) [LAYER_##sym] = name,
@@ -475,9 +497,8 @@ static int take_command(void *into, char **words, bool behind)
 
 static const struct arguments arguments = {
 	.usage = "[-- COMMAND [ARGUMENT]...]",
-	.doc =
-	"Records every layer that a byte crosses between an application and a device, and on whose behalf. "
-	       "Without an output, the end says in words what happened (iot-analyze STORE).",
+	.doc = "Records every layer that a byte crosses between an application and a device, and on whose behalf. "
+		"Without an output, the end says in words what happened (iot-analyze STORE).",
 	.n = N_OF(rows), .row = row_argument, .take = take_row, .word = take_command, .rest = true,
 };
 

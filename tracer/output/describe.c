@@ -49,7 +49,7 @@ static bool layer_has(const struct probes *p, const char *layer, bool chosen)
 #define RING_MOST (1ull << 30) /* largest value of --ring */
 #define MAX_INDIRECT 32
 
-/* Facts about a run beside its probes, in rows like those of probes. */
+/* Facts about a run in addition to its probes, in rows like those of probes. */
 struct said {
 	struct probe_info rows[MAX_INDIRECT];
 	size_t n;

@@ -406,7 +406,7 @@ static void keep_io(struct kernel_counters *t, const struct io *io)
 	t->io[t->n_io++].given = false;
 }
 
-/* Where one of them keeps a helper waiting, each is asked for on its own. */
+/* Asks for all of them in one question, and for each on its own if one keeps the helper waiting. */
 static void read_those(struct those *those)
 {
 	static struct io io[IO_AT_ONCE];

@@ -295,8 +295,8 @@ void copies_choose(struct probes *, struct bpf_object *);
  * the copies of attached programs. */
 void copies_tell(struct probes *, struct bpf_object *);
 void copies_attach(struct probes *, struct bpf_object *);
-/* How often copies did the work of the first program, in object n. Negative: the first one had no
- * memory for its mark, and nobody did the work. */
+/* Number of times that copies did the work of the first program, in object n. Negative: the first
+ * one had no memory for its mark, and nobody did the work. */
 s64 copies_stood_in(const struct probes *, u32 n);
 void copies_close(struct probes *);
 /* True when a file system of this type is mounted somewhere. objects_wait() refuses the programs of

@@ -22,7 +22,7 @@ struct flows;
 int flows_new(struct flows **out);
 void flows_free(struct flows *);
 
-/* Where more than half of the kernel's table of flows is in use: takes out flows that moved nothing
+/* If more than half of the kernel's table of flows is in use: takes out flows that moved nothing
  * since the last call, or whose owner has ended, and calls back for each. A flow that continues
  * gets another row. */
 void flows_collect(struct flows *, struct probes *, bool (*over)(void *arg, u32 owner),

@@ -303,7 +303,7 @@ static bool is_made_by_a_user(const char *cgroup)
 	return !cgroup || strstr(cgroup, "user.slice/") || strstr(cgroup, "/user@");
 }
 
-/* What the kernel knows about a process for which a rule holds. Where a system's programs have
+/* Confirmation by the kernel of a process for which a rule holds. Where a system's programs have
  * marks, these decide; otherwise the name of the executable does. */
 static enum sys_sure proof_of(const struct systems *db, const struct sys_entry *e,
 	const struct sys_process_rule *r, const struct subject *s,

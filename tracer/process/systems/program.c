@@ -27,7 +27,8 @@
 #define SECOND_BYTES (48 << 20)
 #define WINDOW (1u << 20)       /* bytes read at once */
 
-/* In the order of their cost: build records of Go, names for the dynamic linker, constants. */
+/* Sections in the order of their cost: build records of Go, names for the dynamic linker,
+ * constants. */
 static const char *const searched[] = { ".go.buildinfo", ".dynstr", ".rodata" };
 
 /* An answer about one state of one file, for one system. */
