@@ -188,8 +188,8 @@ static int read_once(const struct probes *p, u32 disk, const char *path, u64 v[M
 	probes_outside(p, disk, &a->after);
 	*whole = settled && !memcmp(&a->before, &a->after, sizeof(a->before)) &&
 		read_line(path, line, sizeof(line)) >= 0 &&
-		 numbers(line, again) == n && same_counts(v, again, n) &&
-		 !probes_unsettled(p, disk);
+		numbers(line, again) == n && same_counts(v, again, n) &&
+		!probes_unsettled(p, disk);
 	return n;
 }
 

@@ -320,7 +320,7 @@ static void decide(struct process_table *l, const struct iot_proc *p)
 			probes_fold(l->o.probes, p->id, PROC_OTHER);
 	} else if (!rec || !f || !(p->flags & PROC_BORN) || (f->row && !l->o.events) ||
 	    is_told(l, p->id) ||
-		   f->bytes >= PROCESS_TABLE_BYTES) {
+	    f->bytes >= PROCESS_TABLE_BYTES) {
 		set_told(l, p->id);
 		give(l, f, p, rec);
 	} else {

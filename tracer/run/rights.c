@@ -88,8 +88,8 @@ bool right_held(const struct right *r)
 		!rights_foreign();
 }
 
-/* CAP_DAC_OVERRIDE is not wanted for files that the caller may write anyway: a program file that
- * was given capabilities does not have it either. */
+/* Also drops CAP_DAC_OVERRIDE for good, even if the program file has it: callers need no override
+ * to write their own files. */
 void rights_lower(void)
 {
 	struct __user_cap_data_struct data[2] = {};

@@ -71,7 +71,7 @@ static bool layout_at(struct place *p, const struct sys_entry *e, size_t root)
 }
 
 /* Without markers (directory gone, not readable, in a container) the shape of the path decides:
- * first for the system of the process that uses it, then for any. */
+ * for the system of the process that uses it, or, if that is not known, for any system. */
 static void find_layout(struct place *p)
 {
 	int depth = 0;
