@@ -7,9 +7,12 @@
 int main(int argc, char **argv)
 {
 	struct settle_job *job;
-	const struct settle_what what = { .mounts = argv + 1, .n = argc - 1 };
+	struct settle_place places[argc];
+	struct settle_what what = { .places = places };
 	int err, checkpoint_err;
 
+	for (; argv[1 + what.n]; what.n++)
+		places[what.n] = (struct settle_place){ .mount = argv[1 + what.n] };
 	settle_serve();
 	err = settle_start(&job, &what);
 	while (!err && !settle_over(job, &err, &checkpoint_err))

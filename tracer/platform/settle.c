@@ -25,9 +25,7 @@ struct told {
 };
 
 struct settle_job {
-	char **mounts;          /* mount points; "" comes first where everything is to be synced */
-	u32 *devs;
-	bool *remote;
+	struct settle_place *places; /* mount "" comes first where everything is to be synced */
 	size_t n, at;
 	u64 since_ns, remote_ns; /* remote_ns: when the first remote file system was begun */
 	bool checkpoint;
@@ -71,7 +69,7 @@ static void first(int *to, int err)
 
 static void say_error(struct settle_job *j, int err)
 {
-	const char *mount = j->mounts[j->at];
+	const char *mount = j->places[j->at].mount;
 
 	first(&j->err, *mount ? fail(err, "cannot sync the file system at %s", mount) :
 		fail(err, "cannot sync all file systems"));
@@ -82,21 +80,21 @@ static void say_checkpoint_error(struct settle_job *j, int err)
 	first(&j->checkpoint_err,
 		fail(err,
 		"cannot have what the journal of the file system at %s holds put in place",
-		j->mounts[j->at]));
+		j->places[j->at].mount));
 }
 
 /* Has the next file system synced. */
 static void go_on(struct settle_job *j)
 {
 	for (; j->at < j->n; j->at++) {
-		struct { struct asked a; char mount[PATH_MAX];
-			} q = { { j->devs[j->at], j->checkpoint } };
+		struct { struct asked a; char mount[PATH_MAX]; } q = { .a.checkpoint = j->checkpoint };
 		int err;
 
+		q.a.dev = j->places[j->at].dev;
 		j->since_ns = clock_now(CLOCK_MONOTONIC);
-		if (j->remote[j->at] && !j->remote_ns)
+		if (j->places[j->at].remote && !j->remote_ns)
 			j->remote_ns = j->since_ns;
-		snprintf(q.mount, sizeof(q.mount), "%s", j->mounts[j->at]);
+		snprintf(q.mount, sizeof(q.mount), "%s", j->places[j->at].mount);
 		err = ask_job(ASK_SETTLER, ASK_SETTLE, &q, sizeof(q.a) + strlen(q.mount) + 1);
 		if (!err)
 			return;
@@ -104,18 +102,25 @@ static void go_on(struct settle_job *j)
 	}
 }
 
-/* Adds the remote file systems, or the others. */
-static int add_mounts(struct settle_job *j, const struct settle_what *what, bool remote)
+static int add_place(struct settle_job *j, const struct settle_place *place)
 {
-	for (size_t i = 0; i < what->n; i++) {
-		if ((what->remote && what->remote[i]) != remote)
-			continue;
-		j->devs[j->n] = what->devs ? what->devs[i] : 0;
-		j->remote[j->n] = remote;
-		if (!(j->mounts[j->n++] = strdup(what->mounts[i])))
-			return -ENOMEM;
-	}
+	char *mount = strdup(place->mount);
+
+	if (!mount)
+		return -ENOMEM;
+	j->places[j->n++] = (struct settle_place){ mount, place->dev, place->remote };
 	return 0;
+}
+
+/* Adds the remote file systems, or the others. */
+static int add_places(struct settle_job *j, const struct settle_what *what, bool remote)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < what->n && !err; i++)
+		if (what->places[i].remote == remote)
+			err = add_place(j, &what->places[i]);
+	return err;
 }
 
 int settle_start(struct settle_job **out, const struct settle_what *what)
@@ -123,13 +128,9 @@ int settle_start(struct settle_job **out, const struct settle_what *what)
 	struct settle_job *j = calloc(1, sizeof(*j));
 
 	*out = j;
-	if (!j || !(j->mounts = calloc(what->n + 1, sizeof(*j->mounts))) ||
-	    !(j->devs = calloc(what->n + 1, sizeof(*j->devs))) ||
-	    !(j->remote = calloc(what->n + 1, sizeof(*j->remote))))
-		return fail(ENOMEM, "settling");
-	if (what->all && !(j->mounts[j->n++] = strdup("")))
-		return fail(ENOMEM, "settling");
-	if (add_mounts(j, what, false) || add_mounts(j, what, true))
+	if (!j || !(j->places = calloc(what->n + 1, sizeof(*j->places))) ||
+	    (what->all && add_place(j, &(struct settle_place){ "" })) ||
+	    add_places(j, what, false) || add_places(j, what, true))
 		return fail(ENOMEM, "settling");
 	j->checkpoint = what->checkpoint;
 	go_on(j);
@@ -158,12 +159,12 @@ bool settle_over(struct settle_job *j, int *err, int *checkpoint_err)
 
 bool settle_is_remote(const struct settle_job *j)
 {
-	return j->at < j->n && j->remote[j->at];
+	return j->at < j->n && j->places[j->at].remote;
 }
 
 u32 settle_dev(const struct settle_job *j)
 {
-	return j->at < j->n ? j->devs[j->at] : 0;
+	return j->at < j->n ? j->places[j->at].dev : 0;
 }
 
 u64 settle_since_ns(const struct settle_job *j)
@@ -186,12 +187,10 @@ void settle_skip(struct settle_job *j, bool all)
 void settle_free(struct settle_job *j)
 {
 	ask_job_end(ASK_SETTLER);
-	for (size_t i = 0; j && j->mounts && i < j->n; i++)
-		free(j->mounts[i]);
-	if (j) {
-		free(j->mounts);
-		free(j->devs);
-		free(j->remote);
-	}
+	if (!j)
+		return;
+	while (j->n)
+		free(j->places[--j->n].mount);
+	free(j->places);
 	free(j);
 }

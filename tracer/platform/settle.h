@@ -7,13 +7,17 @@
 
 struct settle_job;
 
+/* A file system to settle. */
+struct settle_place {
+	char *mount;
+	u32 dev;                /* its device number; 0: it is not known */
+	bool remote;            /* another machine or process serves the files, and may not answer */
+};
+
 struct settle_what {
-	char *const *mounts;
-	const uint32_t *devs;   /* device numbers of the file systems; NULL: no checkpoint */
-	/* another machine or process serves the files, and may not answer; NULL: none is remote */
-	const bool *remote;
+	const struct settle_place *places;
 	size_t n;
-	bool all;               /* sync everything before these mounts */
+	bool all;               /* sync everything before these places */
 	bool checkpoint;        /* also write the contents of their journals to the final place */
 };
 

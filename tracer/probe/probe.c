@@ -14,9 +14,6 @@
 #include "hash.h"
 #include "probe_parts.h"
 
-/* inode number of the initial PID namespace since 3.8 (PROC_PID_INIT_INO) */
-#define FIRST_PID_NS 0xEFFFFFFCu
-
 /* Asks the kernel for the identity of this process. Where it cannot run such a program (5.13 and
  * before), it is certain only in the initial PID namespace. */
 static int find_self(struct probes *p)
@@ -95,6 +92,17 @@ static int prepare(struct probes *p)
 #define SUM_SLOTS_BYTES (IOT_MAX_FILESUMS * sizeof(struct iot_filesum_slot))
 #define SUM_USERS_BYTES (IOT_FILESUM_USERS * sizeof(s64))
 
+/* Maps the elements of an array map. */
+static int map_array(struct probes *p, const char *name, size_t size, void *out)
+{
+	void *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, map_fd(p, name), 0);
+
+	if (at == MAP_FAILED)
+		return fail(errno, "cannot map the kernel side's table %s", name);
+	*(void **)out = at;
+	return 0;
+}
+
 static int map_sums(struct probes *p)
 {
 	int fd = map_fd(p, "filesum_slots");
@@ -108,23 +116,8 @@ static int map_sums(struct probes *p)
 	if (slots == MAP_FAILED)
 		return fail(errno, "cannot map the sums by file");
 	p->sum_slots = slots;
-	slots = mmap(NULL, SUM_USERS_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED,
-		map_fd(p, "filesum_users"), 0);
-	if (slots == MAP_FAILED)
-		return fail(errno, "cannot map the sums by file");
-	p->sum_users = slots;
-	return each_begin(p, &p->sums, "filesums", sizeof(struct iot_filesum), IOT_MAX_FILESUMS);
-}
-
-/* Maps the elements of an array map. */
-static int map_array(struct probes *p, const char *name, size_t size, void *out)
-{
-	void *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, map_fd(p, name), 0);
-
-	if (at == MAP_FAILED)
-		return fail(errno, "cannot map the kernel side's table %s", name);
-	*(void **)out = at;
-	return 0;
+	return map_array(p, "filesum_users", SUM_USERS_BYTES, &p->sum_users) ?:
+		each_begin(p, &p->sums, "filesums", sizeof(struct iot_filesum), IOT_MAX_FILESUMS);
 }
 
 static int map_tables(struct probes *p)
@@ -462,6 +455,12 @@ void probes_second(struct probes *p)
 		program_call(p, "cache__sweep", &ask, sizeof(ask));
 }
 
+static void unmap(void *at, size_t bytes)
+{
+	if (at)
+		munmap(at, bytes);
+}
+
 void probes_close(struct probes *p)
 {
 	if (!p)
@@ -474,22 +473,16 @@ void probes_close(struct probes *p)
 	ring_close(p->ring);
 	ring_close(p->names);
 	event_batch_close(&p->batches);
-	if (p->state)
-		munmap(p->state, sizeof(*p->state));
-	if (p->sum_slots)
-		munmap((void *)p->sum_slots, SUM_SLOTS_BYTES);
-	if (p->sum_users)
-		munmap(p->sum_users, SUM_USERS_BYTES);
+	unmap(p->state, sizeof(*p->state));
+	unmap((void *)p->sum_slots, SUM_SLOTS_BYTES);
+	unmap(p->sum_users, SUM_USERS_BYTES);
 	each_end(p, &p->sums);
 	each_end(p, &p->cells);
 	for (size_t i = 0; i < n_objects; i++)
 		bpf_object__close(p->obj[i]);
 	types_end(p);
-	if (p->cell_slots)
-		munmap(p->cell_slots, p->max_cells * sizeof(*p->cell_slots));
-	if (p->free_cells)
-		munmap(p->free_cells, p->max_cells * sizeof(*p->free_cells));
-	if (p->folds)
-		munmap(p->folds, IOT_MAX_FOLDS * sizeof(*p->folds));
+	unmap(p->cell_slots, p->max_cells * sizeof(*p->cell_slots));
+	unmap(p->free_cells, p->max_cells * sizeof(*p->free_cells));
+	unmap(p->folds, IOT_MAX_FOLDS * sizeof(*p->folds));
 	free(p);
 }

@@ -12,6 +12,9 @@
 #include "config.h"
 #include "state.h"
 
+/* inode number of the initial PID namespace since 3.8 (PROC_PID_INIT_INO) */
+#define FIRST_PID_NS 0xEFFFFFFCu
+
 struct probes;
 
 /* The size of a kernel table, by the name of its map. */

@@ -140,17 +140,20 @@ int probes_set_nameless(struct probes *p, u32 proc, bool yes)
 		fail(errno, "cannot tell what threads say") : 0;
 }
 
+/* Runs the next statement for every element of a map; for none with a negative descriptor. */
+#define EACH_ELEMENT(fd, key, value) \
+	for (void *at = NULL; (fd) >= 0 && !bpf_map_get_next_key(fd, at, &(key)); at = &(key)) \
+		if (!bpf_map_lookup_elem(fd, &(key), &(value)))
+
 int probes_files(struct probes *p, void (*file)(void *, u32, u32, u64, u32), void *arg)
 {
 	int fd = map_fd(p, "files");
-	struct { u32 dev, gen; u64 ino; } key, *at = NULL;
+	struct { u32 dev, gen; u64 ino; } key;
 	struct { u32 id, named, sent, pad; } v;
 
-	while (!bpf_map_get_next_key(fd, at, &key)) {
-		if (!bpf_map_lookup_elem(fd, &key, &v) && !v.named)
+	EACH_ELEMENT(fd, key, v)
+		if (!v.named)
 			file(arg, v.id, key.dev, key.ino, key.gen);
-		at = &key;
-	}
 	return 0;
 }
 
@@ -245,17 +248,14 @@ int probes_puts(struct probes *p, void (*put)(void *, const struct iot_put_key *
 	const struct iot_put *), void *arg)
 {
 	static const char *const maps[] = { "puts", "puts_rest" };
+	struct iot_put_key key;
+	struct iot_put v;
 
 	for (size_t i = 0; i < N_OF(maps); i++) {
 		int fd = map_fd(p, maps[i]);
-		struct iot_put_key key, *at = NULL;
-		struct iot_put v;
 
-		while (fd >= 0 && !bpf_map_get_next_key(fd, at, &key)) {
-			if (!bpf_map_lookup_elem(fd, &key, &v))
-				put(arg, &key, &v);
-			at = &key;
-		}
+		EACH_ELEMENT(fd, key, v)
+			put(arg, &key, &v);
 	}
 	return 0;
 }
@@ -263,31 +263,23 @@ int probes_puts(struct probes *p, void (*put)(void *, const struct iot_put_key *
 int probes_procs(struct probes *p, void (*proc)(void *, const struct iot_proc *), void *arg)
 {
 	int fd = map_fd(p, "procs");
-	struct iot_proc_key key, *at = NULL;
+	struct iot_proc_key key;
 	struct iot_proc v;
 
-	while (!bpf_map_get_next_key(fd, at, &key)) {
-		if (!bpf_map_lookup_elem(fd, &key, &v))
-			proc(arg, &v);
-		at = &key;
-	}
+	EACH_ELEMENT(fd, key, v)
+		proc(arg, &v);
 	return 0;
 }
 
 int probes_flows(struct probes *p, void (*flow)(void *, const struct iot_flow_key *,
 	const struct iot_flow *), void *arg)
 {
-	int fd = map_fd(p, "flows");
-	struct iot_flow_key key, *at = NULL;
+	int fd = map_fd(p, "flows"); /* absent where layer net is not measured */
+	struct iot_flow_key key;
 	struct iot_flow v;
 
-	if (fd < 0)
-		return 0; /* layer net is not measured */
-	while (!bpf_map_get_next_key(fd, at, &key)) {
-		if (!bpf_map_lookup_elem(fd, &key, &v))
-			flow(arg, &key, &v);
-		at = &key;
-	}
+	EACH_ELEMENT(fd, key, v)
+		flow(arg, &key, &v);
 	return 0;
 }
 

@@ -59,10 +59,24 @@ static void sort(struct types *y)
 		qsort(y->tracepoints, y->n, sizeof(*y->tracepoints), by_name);
 }
 
+/* Keeps the types of a module, NULL: they could not be read, and their descriptor, -1: none. */
+static void keep_module(struct probes *p, struct btf *b, int fd)
+{
+	struct types *y = p->types;
+
+	if (!b || grow((void **)&y->module, y->n_modules, &y->modules_room, sizeof(*y->module))) {
+		btf__free(b);
+		if (fd >= 0)
+			close(fd);
+		return;
+	}
+	y->module[y->n_modules++] = (struct module){ b, fd };
+	add_all(y, b, btf__type_cnt(p->vmlinux), fd);
+}
+
 /* A module that is unloaded meanwhile has no tracepoints. */
 static void add_module(struct probes *p, int fd)
 {
-	struct types *y = p->types;
 	struct bpf_btf_info info = {};
 	u32 len = sizeof(info);
 	char name[64] = "";
@@ -72,13 +86,7 @@ static void add_module(struct probes *p, int fd)
 	info.name_len = sizeof(name);
 	if (!bpf_obj_get_info_by_fd(fd, &info, &len) && info.kernel_btf && strcmp(name, "vmlinux"))
 		b = btf__load_from_kernel_by_id_split(info.id, p->vmlinux);
-	if (!b || grow((void **)&y->module, y->n_modules, &y->modules_room, sizeof(*y->module))) {
-		btf__free(b);
-		close(fd);
-		return;
-	}
-	y->module[y->n_modules++] = (struct module){ b, fd };
-	add_all(y, b, btf__type_cnt(p->vmlinux), fd);
+	keep_module(p, b, fd);
 }
 
 bool types_hide_modules(void)
@@ -92,7 +100,6 @@ bool types_hide_modules(void)
  * descriptors would be needed. */
 static void add_module_files(struct probes *p)
 {
-	struct types *y = p->types;
 	struct dirent *e;
 	DIR *d = opendir(TYPES_FOLDER);
 
@@ -100,26 +107,15 @@ static void add_module_files(struct probes *p)
 		bool module = *e->d_name != '.' && strcmp(e->d_name, "vmlinux");
 		struct btf *b = module ? btf__load_module_btf(e->d_name, p->vmlinux) : NULL;
 
-		if (!b || grow((void **)&y->module, y->n_modules, &y->modules_room,
-		    sizeof(*y->module))) {
-			btf__free(b);
-			continue;
-		}
-		y->module[y->n_modules++] = (struct module){ b, -1 };
-		add_all(y, b, btf__type_cnt(p->vmlinux), -1);
+		keep_module(p, b, -1);
 	}
 	if (d)
 		closedir(d);
-	sort(y);
-	y->modules_read = true;
 }
 
-static void add_modules(struct probes *p)
+static void add_loaded_modules(struct probes *p)
 {
 	u32 id = 0;
-
-	if (p->looks && p->modules_hidden)
-		return add_module_files(p);
 
 	while (!bpf_btf_get_next_id(id, &id)) {
 		int fd = bpf_btf_get_fd_by_id(id);
@@ -127,6 +123,14 @@ static void add_modules(struct probes *p)
 		if (fd >= 0)
 			add_module(p, fd);
 	}
+}
+
+static void add_modules(struct probes *p)
+{
+	if (p->looks && p->modules_hidden)
+		add_module_files(p);
+	else
+		add_loaded_modules(p);
 	sort(p->types);
 	p->types->modules_read = true;
 }

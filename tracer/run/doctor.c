@@ -24,7 +24,6 @@
 #include "program.h"
 #include "rights.h"
 
-#define FIRST_PID_NS 0xEFFFFFFCu /* inode number of the initial PID namespace (PROC_PID_INIT_INO) */
 #define MEMORY_OTHER (64ull << 20) /* memory of the tracer itself, with a margin */
 #define DESCRIPTORS 2048          /* descriptors for programs and tables of all file systems */
 

@@ -125,19 +125,16 @@ static void add_changed(void *arg, const struct iot_put_key *k, const struct iot
 
 struct places {
 	struct devices *devices;
-	char **mounts;
-	u32 *devs;
-	bool *remote;
+	struct settle_place at[MAX_PLACES];
 	size_t n, depth;
 };
 
-static void add_place(struct places *p, char *at, u32 dev, bool remote)
+static void add_place(struct places *p, const char *mount, u32 dev, bool remote)
 {
-	if (!at)
-		return;
-	p->mounts[p->n] = at;
-	p->remote[p->n] = remote;
-	p->devs[p->n++] = dev;
+	char *own = strdup(mount);
+
+	if (own)
+		p->at[p->n++] = (struct settle_place){ own, dev, remote };
 }
 
 /* The file of a loop device stands for the file system that contains it: data that the device's
@@ -151,19 +148,16 @@ static void add_below(void *arg, const struct rec_level *l)
 	if (p->depth == MAX_DEPTH)
 		return;
 	if (!strcmp(l->how, "loop") && l->name) {
-		while (i < p->n && strcmp(p->mounts[i], l->name))
+		while (i < p->n && strcmp(p->at[i].mount, l->name))
 			i++;
 		if (i < p->n) {
-			free(p->mounts[i]);
-			memmove(&p->mounts[i], &p->mounts[i + 1],
-				(p->n - i - 1) * sizeof(*p->mounts));
-			memmove(&p->devs[i], &p->devs[i + 1], (p->n - i - 1) * sizeof(*p->devs));
-			memmove(&p->remote[i], &p->remote[i + 1],
-				(p->n - i - 1) * sizeof(*p->remote));
+			free(p->at[i].mount);
 			p->n--;
+			memmove(&p->at[i], &p->at[i + 1], (p->n - i) * sizeof(*p->at));
 		}
 		if (p->n < MAX_PLACES)
-			add_place(p, strdup(l->name), l->below, devices_mount(p->devices, l->below) && devices_mount_is_remote(p->devices));
+			add_place(p, l->name, l->below, devices_mount(p->devices, l->below) &&
+				devices_mount_is_remote(p->devices));
 	}
 	p->depth++;
 	devices_levels(l->below, add_below, p);
@@ -175,7 +169,7 @@ static void add_below(void *arg, const struct rec_level *l)
  * The strings are the caller's. */
 static struct settle_what find_mounts(struct run *r, struct places *p)
 {
-	struct settle_what w = { .mounts = p->mounts, .devs = p->devs, .remote = p->remote,
+	struct settle_what w = { .places = p->at,
 		.checkpoint = r->opts->settle == SETTLE_CHECKPOINT };
 	u32 devs[MAX_DEVICES];
 	struct aggregate_devices used = { .devs = devs, .room = MAX_DEVICES };
@@ -188,7 +182,7 @@ static struct settle_what find_mounts(struct run *r, struct places *p)
 		const char *at = devices_mount(r->devices, devs[i]);
 
 		if (at)
-			add_place(p, strdup(at), devs[i], devices_mount_is_remote(r->devices));
+			add_place(p, at, devs[i], devices_mount_is_remote(r->devices));
 		else
 			r->hidden |= devs[i] >> 20 != 0;
 	}
@@ -203,10 +197,8 @@ static struct settle_what find_mounts(struct run *r, struct places *p)
 
 static void settle_sync(struct run *r)
 {
-	char *mounts[MAX_PLACES];
-	u32 devs[MAX_PLACES];
-	bool remote[MAX_PLACES];
-	struct settle_what what = find_mounts(r, &(struct places){ r->devices, mounts, devs, remote });
+	struct places places = { .devices = r->devices };
+	struct settle_what what = find_mounts(r, &places);
 
 	if (!what.n && !what.all) {
 		/* nothing was written, so nothing is dirty */
@@ -214,8 +206,8 @@ static void settle_sync(struct run *r)
 		return;
 	}
 	take_error(r, settle_start(&r->job, &what));
-	while (what.n)
-		free(mounts[--what.n]);
+	while (places.n)
+		free(places.at[--places.n].mount);
 	if (r->err)
 		return;
 	r->settle_ns = since_start(r);
