@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -587,40 +586,4 @@ int options_parse(struct options *o, int argc, char **argv)
 	status = arguments_read(&arguments, o, argc, argv) ?: finish(o);
 	return status == STOP && o->mode == MODE_TRACE ? STATUS_OK : status == STOP ? -1 : status ?:
 		-1;
-}
-
-bool options_by_pid(const struct options *o)
-{
-	return o->n_pids || (o->command && !o->all);
-}
-
-/* Appends formatted text to buf, as much as fits. */
-__attribute__((format(printf, 3, 4))) static void add_text(char *buf, size_t size,
-	const char *format, ...)
-{
-	size_t n = strlen(buf);
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(buf + n, size - n, format, args);
-	va_end(args);
-}
-
-void options_filters(const struct options *o, char *buf, size_t size)
-{
-	buf[0] = '\0';
-	if (o->command && !o->all)
-		add_text(buf, size, " command");
-	for (size_t i = 0; i < o->n_pids; i++)
-		add_text(buf, size, " pid=%u", o->pids[i]);
-	if (o->comm[0])
-		add_text(buf, size, " comm=%s", o->comm);
-	for (size_t i = 0; i < o->n_group_names; i++)
-		add_text(buf, size, " %s=%s", o->group_kinds[i], o->group_names[i]);
-	if (o->system)
-		add_text(buf, size, " system=%s", o->system);
-	if (o->dev)
-		add_text(buf, size, " dev=%s", o->dev_name);
-	if (buf[0])
-		memmove(buf, buf + 1, strlen(buf));
 }

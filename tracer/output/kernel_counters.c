@@ -22,8 +22,7 @@
 #include "tracer.h"
 #include "kernel_counters.h"
 
-/* Columns of /sys/block/NAME/stat, counted from 0. A sector is 512 bytes whatever the disk's block
- * size. */
+/* Columns of /sys/block/NAME/stat, counted from 0. A sector is 512 bytes on every disk. */
 static const struct {
 	int column;
 	u64 unit;
@@ -44,10 +43,8 @@ static const struct {
 #define MIN_BUSY_READINGS 50    /* readings at least, where none was taken between two requests */
 #define MAX_READINGS 200
 #define PAUSE_NS 200000         /* between two readings */
-/* for all disks together that are too busy for a reading between two requests */
-#define PATIENCE_NS (NSEC / 2)
-/* after this long the kernel has counted a request that the programs saw complete */
-#define CALM_NS (20 * NSEC / 1000)
+#define PATIENCE_NS (NSEC / 2)  /* for all disks together that are never idle */
+#define CALM_NS (20 * NSEC / 1000) /* until the kernel has counted a request seen complete */
 
 /* Bytes that completed while the gate was closed, as counted just before and just after a reading.
  * The two are equal unless a request completed during the reading. */
@@ -432,15 +429,14 @@ static void begin_process(void *arg, u32 pid, u32 ppid)
 
 int kernel_counters_begin(struct kernel_counters **out, const struct probes *probes)
 {
-	struct those those = { .n = 0 };
 	struct kernel_counters *t = calloc(1, sizeof(*t));
+	struct those those = { .counters = t };
 
 	*out = t;
 	if (!t)
 		return fail(ENOMEM, "counters");
 	t->begin.probes = t->end.probes = probes;
 	t->end.end = true;
-	those.counters = t;
 	procfs_list(begin_process, &those);
 	read_those(&those);
 	kernel_counters_wait_idle(NSEC / 20);
@@ -585,9 +581,7 @@ int kernel_counters_dirty(u64 *bytes)
 {
 	char text[4096], *line;
 
-	if (read_file("/proc/meminfo", text, sizeof(text)) < 0)
-		return -ENOENT;
-	line = strstr(text, "\nDirty:");
+	line = read_file("/proc/meminfo", text, sizeof(text)) < 0 ? NULL : strstr(text, "\nDirty:");
 	if (!line)
 		return -ENOENT;
 	*bytes = strtoull(line + 7, NULL, 10) * 1024;

@@ -277,22 +277,12 @@ static void keep(struct names *n, struct entry *e, struct rec_process *r)
 		to = stpcpy(to, *name ? *name : "") + 1;
 }
 
-static void recall(const struct entry *e, struct rec_process *r)
-{
-	const char *from = e->kept, **name;
-
-	for (size_t i = 0; (name = name_of(r, i)); i++) {
-		*name = *from ? from : NULL;
-		from += strlen(from) + 1;
-	}
-}
-
-/* Takes names that are each NUL-terminated; empty ones are absent. */
+/* Takes names that are each NUL-terminated; empty ones are absent. end: NULL when all are there. */
 static void take_names(struct rec_process *r, const char *from, const char *end)
 {
 	const char **name;
 
-	for (size_t i = 0; (name = name_of(r, i)) && from < end; i++) {
+	for (size_t i = 0; (name = name_of(r, i)) && (!end || from < end); i++) {
 		*name = *from ? from : NULL;
 		from += strlen(from) + 1;
 	}
@@ -356,7 +346,7 @@ static bool over(struct names *n, const struct iot_proc *p, struct entry *e, str
 	e->wchar = p->wchar;
 	account(e, r);
 	if (e->kept)
-		recall(e, r);
+		take_names(r, e->kept, NULL);
 	return true;
 }
 
@@ -493,7 +483,7 @@ const struct rec_process *names_again(struct names *n, const struct iot_proc *p)
 	if (!e || e->state == ENTRY_NEW || !e->kept)
 		return NULL;
 	begin_record(n, p, r);
-	recall(e, r);
+	take_names(r, e->kept, NULL);
 	account(e, r);
 	detect(n, p, r);
 	return r;

@@ -22,18 +22,15 @@
 #include "procfs.h"
 #include "roots.h"
 
-/* entries of one hash value: two directories that share it must not evict each other */
-#define WAYS 8
+#define WAYS 8                  /* entries of one hash value, which must not evict each other */
 #define DIR_SLOTS 1024          /* directories remembered, at most */
 #define SEEN_SLOTS 4096         /* files and operations remembered, as hashes */
 #define SPACE_SLOTS 256         /* mount namespaces and roots remembered, at most */
 #define FOUND_MS 10000          /* lifetime of a recognised root */
 #define MOUNTS_MS 100 /* lifetime of another namespace's mounts, whose changes cannot be polled */
-/* roots are kept longer than other directories when room is short: all their users may be gone */
-#define KEPT_MS 60000
+#define KEPT_MS 60000           /* added for roots when room is short: their users may be gone */
 #define WAY_SLOTS 32            /* processes whose way is remembered, as long as their mounts are */
-/* lifetime of a negative answer: a server creates its root in its first moments */
-#define EMPTY_MS 100
+#define EMPTY_MS 100            /* lifetime of a negative answer: a new server creates its root */
 
 /* Beginning of paths in a mount namespace and root, from a process that was alive. */
 struct space {
