@@ -217,7 +217,7 @@ $(B)/reports.c: $(reports) tracer/process/systems/systems.json reports reports/v
 	$(call say,GEN,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q){ echo '#include "../analyzer/report/report.h"'; echo 'const struct report_file report_files[] = {'; \
-	for f in $(reports) tracer/process/systems/systems.json; do n=$${f#reports/}; echo "{ \"$${n#tracer/systems/}\","; sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/.*/"&\\n"/' "$$f"; echo '},'; done; \
+	for f in $(reports) tracer/process/systems/systems.json; do n=$${f#reports/}; echo "{ \"$${n#tracer/process/systems/}\","; sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/.*/"&\\n"/' "$$f"; echo '},'; done; \
 	echo '{ 0 } };'; } > $@
 
 $(B)/reports.o: $(B)/reports.c analyzer/report/report.h | $(B)/.tools
@@ -272,7 +272,7 @@ FUZZFLAGS := -U_FORTIFY_SOURCE -O1 -g -fno-omit-frame-pointer -fsanitize=fuzzer-
 inc_fuzz := $(inc_tests) $(inc_analyzer/command)
 fuzz_rules := $(systems_src)
 fuzz_ledger := analyzer/report/payload.c
-fuzz_options := tracer/options.c tracer/groups.c tracer/tracer.c $(systems_src)
+fuzz_options := tracer/options/options.c tracer/process/groups.c tracer/platform/tracer.c $(systems_src)
 fuzz_questions := analyzer/command/options.c
 fuzz_report := $(filter-out analyzer/command/main.c,$(wildcard analyzer/*/*.c))
 # Calls that tests/unit/fuzz.c takes over: stores in memory, without waiting.

@@ -4,8 +4,8 @@
  *
  * A sum is a slot in an array of each processor. Its key is the file, the owner and, while thread
  * names of the process may tell components apart, the name of the thread. The tracer reads the
- * slots every second (tracer/run/filesums.c). It removes a slot without activity for some seconds from
- * the index, and frees it a second later. A slot number that was kept is checked before use:
+ * slots every second (tracer/run/filesums.c). It removes a slot without activity for some seconds
+ * from the index, and frees it a second later. A slot number that was kept is checked before use:
  * threads keep it until the epoch moves, bios keep it with its generation.
  */
 #ifndef IOT_FILESUM_BPF_H

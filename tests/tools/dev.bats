@@ -11,7 +11,7 @@ cloned() {
 	git init -q
 	cp -r "$root/tests" .
 	mkdir -p tracer analyzer bpf/fs
-	echo >tracer/settle.c; echo >analyzer/x.c; echo >bpf/fs/xfs.h; echo >README.md
+	echo >tracer/platform/settle.c; echo >analyzer/x.c; echo >bpf/fs/xfs.h; echo >README.md
 	git add -A
 	git -c user.name=a -c user.email=a@b commit -qm first
 	git branch -f -m main
@@ -35,7 +35,7 @@ touched() { same "tests of $1" "$(tests/tools/dev -n | paste -sd ' ')" "$2"; } #
 @test "a change of one source runs its own tests and those of its folder" {
 	cloned
 	empty "nothing changed" "$(tests/tools/dev -n | grep -v 'nothing differs' || :)"
-	echo x >>tracer/settle.c
+	echo x >>tracer/platform/settle.c
 	touched "a source with tests of its name" "trace/settle tools/style trace/ready trace/trace_cli trace/scenarios:dd_of_10_MiB trace/trace_run"
 	git checkout -q .
 	echo x >>tests/fs/xfs-log.py

@@ -101,6 +101,18 @@ includes() { # FILES_REGEX: "file header" lines
 	empty "not named" "$(cat "$BATS_TEST_TMPDIR/strangers")"
 }
 
+@test "files of the tracer call each other without circles" {
+	need nm binutils
+	for f in $(sources '^tracer/.*\.c$'); do
+		nm -AP "$IOT_BUILD/${f%.c}.o"
+	done > "$BATS_TEST_TMPDIR/symbols"
+	# "a.o: name T …" defines, "b.o: name U" uses
+	awk '{ sub(":", "", $1) } NR == FNR { if ($3 ~ /^[A-TV-Z]$/) at[$2] = $1; next } $3 == "U" && $2 in at && at[$2] != $1 { print $1, at[$2] }' \
+		"$BATS_TEST_TMPDIR/symbols" "$BATS_TEST_TMPDIR/symbols" > "$BATS_TEST_TMPDIR/edges"
+	[ "$(wc -l < "$BATS_TEST_TMPDIR/edges")" -gt 200 ]
+	tsort "$BATS_TEST_TMPDIR/edges" >/dev/null
+}
+
 @test "the manuals fit a terminal of 80 columns, but for samples of output" {
 	need man man-db
 	for page in analyzer/command/iot-analyze.1 tracer/iot-trace.8 tracer/iot-systems.5; do

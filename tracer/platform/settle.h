@@ -11,7 +11,7 @@ struct settle_job;
 struct settle_place {
 	char *mount;
 	u32 dev;                /* its device number; 0: it is not known */
-	bool remote;            /* another machine or process serves the files, and may not answer */
+	bool remote; /* another machine or process serves the files, and may not answer */
 };
 
 struct settle_what {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* probe_copies.c - copies of programs, for kernels that skip the first one (bpf/twin.bpf.h). */
+/* probe_copies.c - copies of programs, for kernels that skip the first one
+ * (bpf/core/program_copies.bpf.h).
+ */
 #include <stdlib.h>
 #include <string.h>
 #include "probe_parts.h"
@@ -26,7 +28,7 @@ bool map_is_work(const struct bpf_map *m)
 
 /* The program that `g` is copy `number` of; NULL: it is no copy, or an unused one. Programs of
  * calls have a twin instead, since the work after them must not be preempted
- * (bpf/syscall.bpf.c). */
+ * (bpf/call/syscall.bpf.c). */
 static struct bpf_program *first_of(const struct probes *p, struct bpf_object *o,
 	const struct bpf_program *g, u32 *number)
 {

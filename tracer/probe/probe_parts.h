@@ -22,7 +22,7 @@ struct object {
 	 * with it; NULL: always loaded */
 	const char *fs;
 	const char *no_cast, *no_cast_end; /* variant for kernels without bpf_rdonly_cast() */
-	/* variant for kernels of the reduced tier (bpf/reduced.bpf.h); NULL: none */
+	/* variant for kernels of the reduced tier (bpf/core/reduced.bpf.h); NULL: none */
 	const char *reduced, *reduced_end;
 };
 enum { OBJECT_MAPS, OBJECT_PAGES, OBJECT_CALLS };
@@ -280,8 +280,8 @@ static inline bool is_clock(const char *name)
 	return !strncmp(name, "syscall__enter", strlen("syscall__enter"));
 }
 
-/* Names in bpf/twin.bpf.h: of a program's copies ("copy", a number, the program's name), and of the
- * table through which they call it. */
+/* Names in bpf/core/program_copies.bpf.h: of a program's copies ("copy", a number, the program's
+ * name), and of the table through which they call it. */
 #define COPY_OF "copy"
 #define WORK_OF "work_"
 /* Name of the program that `name` is a copy of; NULL: none. number: NULL, or gets the copy's

@@ -14,7 +14,7 @@
 #define TYPE_SKIPS "srcu_ctr"
 #define STRIPES "raid456"      /* the module of md arrays with parity */
 
-/* True where struct thread_info holds the preemption count (bpf/arch.h). */
+/* True where struct thread_info holds the preemption count (bpf/core/arch.h). */
 #if defined(__aarch64__)
 #define IN_THREAD true
 #else

@@ -4,7 +4,7 @@
 #define IOT_JOURNAL_CREDIT_H
 
 #include <stddef.h>
-#include "event.h"
+#include "state.h"
 
 /* Name of iot_put_key.call. A call without a name is written to `to`, as its number. */
 const char *journal_credit_call_name(u16 call, char *to, size_t size);
