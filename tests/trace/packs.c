@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* packs.c - drives tracer/probe/event_batch.c: a thread in the place of the kernel side writes packs as
- * fastpath_pack() does (bpf/call/fastpath.bpf.h), while they are read, into a ring that is often full.
+/* packs.c - drives tracer/probe/event_batch.c: a thread in the place of the kernel side writes packs
+ * as fastpath_pack() does (bpf/call/fastpath.bpf.h), while they are read, into a ring that is often
+ * full.
  *
  * usage: packs EVENTS SEED    exit status 0: each event came once, in order, as it was written, or was counted as missing. Prints how many came
  *                             out of the ring, out of packs, and not
