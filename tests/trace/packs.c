@@ -124,15 +124,15 @@ static void look(unsigned int *random)
 {
 	unsigned long end;
 
-	event_batch_mark(&packs);
+	event_batch_mark(&batches);
 	rest(random, 2);
 	end = sent;
 	while (received < end) {
-		event_batch_take(&packs, &slot[received % SLOTS], check, &got);
+		event_batch_take(&batches, &slot[received % SLOTS], check, &got);
 		atomic_fetch_add(&received, 1);
 	}
 	rest(random, 2);
-	event_batch_take_rest(&packs, check, &looked);
+	event_batch_take_rest(&batches, check, &looked);
 }
 
 int main(int n, char **arg)
@@ -148,7 +148,7 @@ int main(int n, char **arg)
 	random = seed + 1;
 	who = calloc(events, sizeof(*who));
 	dropped = calloc(events, sizeof(*dropped));
-	if (fd < 0 || !who || !dropped || ftruncate(fd, sizeof(*all)) || event_batch_open(&packs, fd, 1))
+	if (fd < 0 || !who || !dropped || ftruncate(fd, sizeof(*all)) || event_batch_open(&batches, fd, 1))
 		return 2;
 	all = mmap(NULL, sizeof(*all), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (all == MAP_FAILED || pthread_create(&writer, NULL, write_events, NULL))
@@ -161,6 +161,6 @@ int main(int n, char **arg)
 	look(&random);
 	skip_to(events);
 	printf("%llu %llu %llu\n", (unsigned long long)got, (unsigned long long)looked,
-	       (unsigned long long)packs.missing);
-	return got + looked + packs.missing != events;
+	       (unsigned long long)batches.missing);
+	return got + looked + batches.missing != events;
 }
