@@ -42,7 +42,10 @@ CFLAGS_ALL = -std=gnu11 $(WARN) $(CPPFLAGS_ALL) $(OPT) $(HARDEN) $(SAME_BYTES) $
 LDFLAGS_ALL = -pie -Wl,-z,relro,-z,now $(LDFLAGS)
 # Who may include whom: what is not named here is not found. Beside these, everybody has his own folder.
 inc_base :=
-inc_stream := -Ibase -Ibpf
+# stream/ holds the doors of its rooms: its headers and tables; record/ and store/ lie behind them.
+inc_stream/record := -Ibase -Ibpf -Istream
+inc_stream/dirty := -Ibase -Ibpf -Istream -Istream/record
+inc_stream/store := -Ibase -Ibpf -Istream -Istream/record -Istream/dirty
 # The rooms of the tracer, from the lowest: each includes what its row names, so that none includes one above it.
 inc_tracer/platform := -Ibase -Ibpf -Istream
 inc_tracer/probe := -Ibase -Ibpf -Itracer/platform
@@ -57,7 +60,7 @@ inc_analyzer/sql := $(inc_analyzer/print) -Istream -Ianalyzer/print
 inc_analyzer/report := $(inc_analyzer/sql) -Ianalyzer/sql
 inc_analyzer/chart := $(inc_analyzer/report) -Ianalyzer/report
 inc_analyzer/command := $(inc_analyzer/chart) -Ianalyzer/chart
-inc_tests := $(inc_tracer) -Iworkloads
+inc_tests := $(inc_tracer) -Istream/record -Istream/store -Iworkloads
 inc_tests/model := -Iworkloads
 # The rooms of bpf/, each with those whose headers it may include: what all programs stand on, what the running thread is at, pages and their
 # owners, what file systems say of theirs, bytes that go dirty, calls, bios and requests, one file system each; then what is compiled.
@@ -89,7 +92,8 @@ bpf_name := $(notdir $(bpf_src))
 bpf_obj := $(bpf_name:%.c=$(B)/bpf/%.o) $(patsubst %.bpf.c,$(B)/bpf/%.no_cast.bpf.o,$(filter-out who.% reduced_%,$(bpf_name)))
 vpath %.bpf.c $(sort $(dir $(bpf_src)))
 base_obj := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard base/*.c)))
-stream_obj := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard stream/*.c)))
+stream_src := $(sort $(wildcard stream/*/*.c))
+stream_obj := $(stream_src:%.c=$(B)/%.o)
 systems_src := $(sort $(wildcard tracer/process/systems/*.c))
 tracer_obj := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard tracer/*.c tracer/*/*.c)) $(systems_src))
 io_obj := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard workloads/*.c)))
@@ -262,7 +266,7 @@ $(B)/stream-tool: tests/unit/stream-tool.c $(stream_obj) $(base_obj)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS_ALL) $(inc_tests) $^ -o $@ -lcjson -lsqlite3
 
-$(B)/stream-tool-asan: tests/unit/stream-tool.c $(wildcard stream/*.[ch] base/*.[ch]) stream/*.def bpf/fields.def bpf/kinds.def
+$(B)/stream-tool-asan: tests/unit/stream-tool.c $(wildcard stream/*.h stream/*/*.[ch] base/*.[ch]) stream/*.def bpf/fields.def bpf/kinds.def
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS_ALL) $(inc_tests) $(SANITIZE) $(filter %.c,$^) -o $@ -lcjson -lsqlite3
 
@@ -281,7 +285,7 @@ comma := ,
 fuzz_link_store = $(call wrap,schema_check_objects)
 fuzz_link_report = $(call wrap,identity_check)
 fuzz_bin := $(FUZZ:%=$(B)/fuzz/%)
-fuzz_objects = $(patsubst %.c,$(B)/fuzz/%.o,$(wildcard stream/*.c) $(base_src) $(fuzz_$1))
+fuzz_objects = $(patsubst %.c,$(B)/fuzz/%.o,$(stream_src) $(base_src) $(fuzz_$1))
 
 $(B)/fuzz/%.o: %.c Makefile | $(B)/.tools
 	$(call say,FUZZ,$<)

@@ -213,7 +213,7 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' "$analyze" "in$1.
 	small=$(ingest_kib 50000)
 	large=$(ingest_kib 200000)
 	same "the ledger" "$(sqlite3 in200000.sqlite "SELECT COUNT(*), SUM(dirtied) - SUM(written), SUM(unexpected), SUM(dirty_end) FROM ledger WHERE file >= 1000")" "200000|0|0|0"
-	# the sums by file (stream/fileio.c) hold at most 80 MiB
+	# the sums by file (stream/dirty/fileio.c) hold at most 80 MiB
 	[ "$large" -le $((small + 80 * 1024)) ] || fail "$small KiB for 50,000 files, $large KiB for 200,000"
 	echo "$small KiB for 50,000 files, $large KiB for 200,000"
 }
