@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* arguments.c - command lines, read by glibc's argp. Its own messages are two lines long: they are off, and ours say what was wrong. */
+/* arguments.c - command lines, read by glibc's argp. Its messages of two lines are switched off:
+ * ours say what was wrong. */
 #include <argp.h>
 #include <errno.h>
 #include <stdio.h>
@@ -10,13 +11,13 @@
 #include "fail.h"
 #include "near.h"
 
-#define KEY 256 /* of row 0: above all letters */
+#define KEY 256 /* key of row 0: above all letters */
 
 struct reading {
 	const struct arguments *of;
 	void *into;
-	int at;     /* the argument that is looked at, or within: where argp stops, that one is wrong */
-	int status; /* of whom it ended with */
+	int at;     /* index of the current argument: where argp stops, it is wrong */
+	int status; /* result of the function that ended the reading */
 };
 
 static bool may_lack(const struct argument *a)
@@ -24,7 +25,7 @@ static bool may_lack(const struct argument *a)
 	return a->value && *a->value == '?';
 }
 
-/* The row of a letter, or of the first `len` bytes of a name; n: there is none. */
+/* Returns the row of a letter, or of the first `len` bytes of a name; n: there is none. */
 static size_t find(const struct arguments *of, char letter, const char *name, size_t len)
 {
 	size_t i;
@@ -38,7 +39,7 @@ static size_t find(const struct arguments *of, char letter, const char *name, si
 	return i;
 }
 
-/* The option is not there; which one may have been meant. */
+/* Reports an unknown option, with the option that may have been meant. */
 static int unknown(const struct arguments *of, const char *arg)
 {
 	auto_free char *name = strndup(arg + strspn(arg, "-"), strcspn(arg + strspn(arg, "-"), "="));
@@ -52,7 +53,8 @@ static int unknown(const struct arguments *of, const char *arg)
 	return fail_usage("unknown option '%s'%s", arg, near_hint(&n, "--", hint));
 }
 
-/* What argp did not like about an argument: an option that nobody knows, or a known one with too much or too little. */
+/* Reports an argument that argp refused: an unknown option, or a known one with a value too many or
+ * too few. */
 static int wrong(const struct arguments *of, const char *arg)
 {
 	bool is_long = arg[1] == '-';
@@ -68,7 +70,8 @@ static int wrong(const struct arguments *of, const char *arg)
 	a = of->row(i);
 	if (is_long && p[len])
 		return fail_usage("option --%s takes no value", a.name);
-	return fail_usage("option -%s%.*s needs a value: %s", a.name ? "-" : "", a.name ? (int)strlen(a.name) : 1, a.name ?: p, a.value);
+	return fail_usage("option -%s%.*s needs a value: %s", a.name ? "-" : "",
+			  a.name ? (int)strlen(a.name) : 1, a.name ?: p, a.value);
 }
 
 static int take_option(struct reading *r, size_t i, char *value, struct argp_state *s)
@@ -78,7 +81,7 @@ static int take_option(struct reading *r, size_t i, char *value, struct argp_sta
 
 	if (arg[1] == '-' && strcspn(arg + 2, "=") != strlen(a.name))
 		return unknown(r->of, arg);
-	/* argp takes such a value behind = only */
+	/* argp itself accepts an optional value only after = */
 	if (may_lack(&a) && !value && s->next > r->at && s->next < s->argc && *s->argv[s->next] != '-')
 		value = s->argv[s->next++];
 	return r->of->take(r->into, i, value);
@@ -87,14 +90,15 @@ static int take_option(struct reading *r, size_t i, char *value, struct argp_sta
 static error_t take(int key, char *value, struct argp_state *s)
 {
 	struct reading *r = s->input;
-	size_t i = key >= KEY ? (size_t)key - KEY : key > 0 && key < 128 ? find(r->of, key, NULL, 0) : r->of->n;
+	size_t i = key >= KEY ? (size_t)key - KEY :
+		   key > 0 && key < 128 ? find(r->of, key, NULL, 0) : r->of->n;
 
 	if (key == ARGP_KEY_ERROR) {
 		if (!r->status)
 			r->status = wrong(r->of, s->argv[r->at]);
 		return 0;
 	}
-	if (key == ARGP_KEY_END && r->at < s->argc) /* only -- is left */
+	if (key == ARGP_KEY_END && r->at < s->argc) /* the last argument is -- */
 		r->status = r->of->word(r->into, s->argv + s->argc, true);
 	else if (key == ARGP_KEY_ARG)
 		r->status = r->of->word(r->into, s->argv + s->next - 1, s->quoted);
@@ -108,7 +112,7 @@ static error_t take(int key, char *value, struct argp_state *s)
 	return r->status ? ECANCELED : 0;
 }
 
-/* The help of an option with its choices behind it. Returns 0, or -1 where there is no memory. */
+/* Appends its choices to the help of an option. Returns 0, or -1 when there is no memory. */
 static int add_choices(const struct argument *a, const char **doc)
 {
 	char *all = strdup(a->help), *more;
@@ -133,8 +137,11 @@ static struct argp_option *make_options(const struct arguments *of)
 		struct argument a = of->row(i);
 		bool lack = may_lack(&a);
 
-		all[i] = (struct argp_option){ a.name, a.letter ? a.letter : a.name ? KEY + (int)i : 0, a.value ? a.value + lack : NULL,
-					       lack ? OPTION_ARG_OPTIONAL : 0, a.help };
+		all[i] = (struct argp_option){
+			.name = a.name, .key = a.letter ? a.letter : a.name ? KEY + (int)i : 0,
+			.arg = a.value ? a.value + lack : NULL, .flags = lack ? OPTION_ARG_OPTIONAL : 0,
+			.doc = a.help,
+		};
 	}
 	return all;
 }
@@ -144,7 +151,8 @@ int arguments_read(const struct arguments *of, void *into, int argc, char **argv
 	auto_free struct argp_option *options = make_options(of);
 	struct argp argp = { .options = options, .parser = take };
 	struct reading r = { .of = of, .into = into, .at = 1 };
-	int err = options ? argp_parse(&argp, argc, argv, ARGP_IN_ORDER | ARGP_NO_HELP | ARGP_NO_ERRS | ARGP_NO_EXIT, NULL, &r) : ENOMEM;
+	unsigned int flags = ARGP_IN_ORDER | ARGP_NO_HELP | ARGP_NO_ERRS | ARGP_NO_EXIT;
+	int err = options ? argp_parse(&argp, argc, argv, flags, NULL, &r) : ENOMEM;
 
 	return r.status ?: err ? fail_as(1, err, "cannot read the options") : 0;
 }
@@ -153,9 +161,10 @@ int arguments_help(const struct arguments *of)
 {
 	auto_free struct argp_option *options = make_options(of);
 	struct argp argp = { .options = options, .parser = take, .args_doc = of->usage, .doc = of->doc };
+	unsigned int flags = ARGP_HELP_LONG | (of->usage ? ARGP_HELP_SHORT_USAGE | ARGP_HELP_PRE_DOC : 0);
 	size_t i, n = options ? of->n : 0;
 
-	unsetenv("ARGP_HELP_FMT"); /* with a small margin in it glibc 2.36 prints for ever */
+	unsetenv("ARGP_HELP_FMT"); /* glibc 2.36 prints endlessly when it sets a small margin */
 	for (i = 0; i < n; i++) {
 		struct argument a = of->row(i);
 
@@ -165,7 +174,7 @@ int arguments_help(const struct arguments *of)
 	if (!n)
 		fail(ENOMEM, "cannot print the options");
 	else
-		argp_help(&argp, stdout, ARGP_HELP_LONG | (of->usage ? ARGP_HELP_SHORT_USAGE | ARGP_HELP_PRE_DOC : 0), program_invocation_short_name);
+		argp_help(&argp, stdout, flags, program_invocation_short_name);
 	while (i--)
 		free((char *)options[i].doc);
 	return n ? 0 : -ENOMEM;

@@ -12,13 +12,13 @@
 #include "mounts.h"
 #include "procfs.h"
 
-#define WAIT_NS (NSEC / 10)     /* so long one answer is waited for, */
-#define SECOND_NS (NSEC * 3 / 10) /* and all of one second, */
-#define SWIFT_NS (NSEC / 500)   /* but for those that come as soon as that: who is quick may be asked as often as there is something to ask */
-#define LIMIT_NS (2 * NSEC)     /* a helper that has not answered by then is ended */
+#define WAIT_NS (NSEC / 10)     /* limit for one answer, */
+#define SECOND_NS (NSEC * 3 / 10) /* and for all answers of one second, */
+#define SWIFT_NS (NSEC / 500)   /* in which answers faster than this do not count */
+#define LIMIT_NS (2 * NSEC)     /* a helper that takes longer is killed */
 #define STUCK 64                /* objects that are remembered */
-#define LATE 16                 /* answers that came late */
-#define LATE_NS (5 * NSEC)      /* so long they count */
+#define LATE 16                 /* late answers that are kept */
+#define LATE_NS (5 * NSEC)      /* for so long */
 
 struct head {
 	uint32_t seq, what;
@@ -31,7 +31,7 @@ struct question {
 	void *bytes;
 };
 
-/* Objects that keep a helper waiting, or did until it was given up. */
+/* Objects that keep a helper waiting, or did until it was killed. */
 struct object {
 	uint32_t pid;
 	uint64_t start_ticks;   /* of that process */
@@ -41,7 +41,7 @@ struct object {
 static struct helper {
 	int fd;
 	bool made;
-	uint32_t seq;           /* of the question that it works on; 0 none */
+	uint32_t seq;           /* of its current question; 0 none */
 	uint64_t since_ns;
 	struct question question;
 	struct object object;
@@ -62,7 +62,7 @@ static bool asking;
 static enum ask_patience patience;
 static int control_fd = -1;
 static uint32_t last_seq;
-static ssize_t job_result;      /* of one that was answered on the spot, in `message` */
+static ssize_t job_result;      /* of a job that was answered in this process, in `message` */
 static char message[sizeof(struct head) + ASK_ROOM];
 
 void (*ask_on_given_up)(uint32_t pid, const char *path);
@@ -73,9 +73,12 @@ void ask_serve(enum ask what, ask_answer *answer, void *arg)
 	served[what].arg = arg;
 }
 
-static ssize_t answer_here(uint32_t what, const void *question, size_t len, void *answer, size_t room)
+static ssize_t answer_here(uint32_t what, const void *question, size_t len, void *answer,
+			   size_t room)
 {
-	return what < ASK_KINDS && served[what].answer ? served[what].answer(served[what].arg, question, len, answer, room) : -ENOSYS;
+	if (what >= ASK_KINDS || !served[what].answer)
+		return -ENOSYS;
+	return served[what].answer(served[what].arg, question, len, answer, room);
 }
 
 /* --- objects --- */
@@ -109,7 +112,8 @@ static struct object object_of(struct ask_about of)
 	struct procfs_stat s;
 
 	if (of.pid)
-		return (struct object){ .pid = of.pid, .start_ticks = procfs_stat(of.pid, &s) ? 0 : s.start_ticks };
+		return (struct object){ .pid = of.pid,
+					.start_ticks = procfs_stat(of.pid, &s) ? 0 : s.start_ticks };
 	if (of.path)
 		mounts_find_ours(is_longer, &l);
 	return (struct object){ .mount = l.at };
@@ -121,10 +125,11 @@ static bool is_about(const struct object *o, struct ask_about of)
 
 	if (of.pid)
 		return o->pid == of.pid && !procfs_stat(of.pid, &s) && s.start_ticks == o->start_ticks;
-	return of.path && o->mount && lies_below(of.path, o->mount) && (o->mount[1] || !strcmp(of.path, o->mount));
+	return of.path && o->mount && lies_below(of.path, o->mount) &&
+	       (o->mount[1] || !strcmp(of.path, o->mount));
 }
 
-/* Is somebody waiting for it, or was it given up? */
+/* Does an object keep a helper waiting, or was a helper killed for it? */
 static bool is_stuck(struct ask_about of)
 {
 	for (size_t i = 0; i < n_stuck && i < STUCK; i++)
@@ -143,7 +148,7 @@ static void order(unsigned int helper, int what)
 	struct ask_order o = { what, helper };
 
 	if (send(control_fd, &o, sizeof(o), MSG_NOSIGNAL) < 0)
-		helpers[helper].made = false; /* nobody makes them any more: its questions are not answered */
+		helpers[helper].made = false; /* no helpers can be made any more: questions stay unanswered */
 }
 
 static void forget_question(struct helper *h)
@@ -167,14 +172,16 @@ static void keep_late(struct helper *h, const struct head *a)
 	struct late *l = &lates[n_late++ % LATE];
 
 	free_late(l);
-	*l = (struct late){ .question = h->question, .ns = clock_now(CLOCK_MONOTONIC), .result = a->result };
+	*l = (struct late){ .question = h->question, .ns = clock_now(CLOCK_MONOTONIC),
+			    .result = a->result };
 	h->question.bytes = NULL;
 	l->bytes = a->result > 0 ? malloc(a->result) : NULL;
 	if (l->bytes)
 		memcpy(l->bytes, a + 1, a->result);
 }
 
-/* Takes the answer to what the helper works on into `message`; false: it is not there. What is left of one that was ended is no answer. */
+/* Receives the answer to the current question into `message`. Returns false when there is none yet.
+ * Answers of a helper that was killed before are ignored. */
 static bool take_answer(struct helper *h)
 {
 	const struct head *a = (struct head *)message;
@@ -251,7 +258,8 @@ static struct late *find_late(enum ask what, const void *question, size_t len)
 	uint64_t now = clock_now(CLOCK_MONOTONIC);
 
 	for (struct late *l = lates; l < lates + LATE; l++)
-		if (l->question.bytes && l->question.what == what && l->question.len == len && now - l->ns < LATE_NS &&
+		if (l->question.bytes && l->question.what == what && l->question.len == len &&
+		    now - l->ns < LATE_NS &&
 		    !memcmp(l->question.bytes, question, len))
 			return l;
 	return NULL;
@@ -266,7 +274,7 @@ static ssize_t copy_answer(ssize_t result, const void *bytes, void *answer, size
 	return result;
 }
 
-/* How long the next answer may be waited for: the first of a second longest. */
+/* Returns the limit for the next answer: longest for the first answer of a second. */
 static uint64_t patience_ns(void)
 {
 	uint64_t now = clock_now(CLOCK_MONOTONIC), left;
@@ -300,8 +308,9 @@ static bool wait_answer(struct helper *h)
 	return there;
 }
 
-/* The question stays with the helper. */
-static void leave(struct helper *h, enum ask what, struct ask_about of, const void *question, size_t len)
+/* Leaves the question with the helper, whose answer may come later. */
+static void leave(struct helper *h, enum ask what, struct ask_about of, const void *question,
+		  size_t len)
 {
 	h->object = object_of(of);
 	h->question = (struct question){ what, len, malloc(len + 1) };
@@ -311,7 +320,7 @@ static void leave(struct helper *h, enum ask what, struct ask_about of, const vo
 		give_up(h);
 }
 
-/* One that has nothing to do; NULL: all wait for somebody. *busy: some do. */
+/* Returns a helper without a question; NULL: all have one. *busy: some have one. */
 static struct helper *idle_helper(bool *busy)
 {
 	struct helper *idle = NULL;
@@ -324,7 +333,8 @@ static struct helper *idle_helper(bool *busy)
 	return idle;
 }
 
-ssize_t ask(enum ask what, struct ask_about of, const void *question, size_t len, void *answer, size_t room)
+ssize_t ask(enum ask what, struct ask_about of, const void *question, size_t len, void *answer,
+	    size_t room)
 {
 	const struct head *a = (struct head *)message;
 	struct helper *h;
@@ -358,7 +368,7 @@ ssize_t ask(enum ask what, struct ask_about of, const void *question, size_t len
 	return result;
 }
 
-/* --- what takes long --- */
+/* --- questions that take long --- */
 
 int ask_job(enum ask_worker worker, enum ask what, const void *question, size_t len)
 {
@@ -398,7 +408,8 @@ void ask_job_end(enum ask_worker worker)
 	forget_question(h);
 }
 
-ssize_t ask_and_wait(enum ask_worker worker, enum ask what, const void *question, size_t len, void *answer, size_t room)
+ssize_t ask_and_wait(enum ask_worker worker, enum ask what, const void *question, size_t len,
+		     void *answer, size_t room)
 {
 	ssize_t n = ask_job(worker, what, question, len);
 	struct pollfd p = { .fd = helpers[worker].fd, .events = POLLIN };

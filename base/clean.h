@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* clean.h - locals that clean up behind themselves, and arrays that grow. A local with one of these begins empty. */
+/* clean.h - locals that clean up when they go out of scope, and arrays that grow. Such a local must
+ * be initialised. */
 #ifndef IOT_BASE_CLEAN_H
 #define IOT_BASE_CLEAN_H
 
@@ -31,7 +32,8 @@ static inline void clean_file(FILE **file)
 #define auto_close __attribute__((cleanup(clean_fd)))
 #define auto_fclose __attribute__((cleanup(clean_file)))
 
-/* Makes room for one more element of `size` bytes behind n of them. Returns 0 or -ENOMEM, silently. */
+/* Makes room for one more element of `size` bytes after n of them. Returns 0 or -ENOMEM,
+ * silently. */
 int grow(void **array, size_t n, size_t *room, size_t size);
 
 #endif

@@ -8,7 +8,7 @@
 
 #define NSEC 1000000000ull
 
-/* Time of a clock in ns. clock: CLOCK_MONOTONIC, ... */
+/* Returns the time of a clock in ns. clock: CLOCK_MONOTONIC, ... */
 static inline uint64_t clock_now(clockid_t clock)
 {
 	struct timespec t;
@@ -17,15 +17,17 @@ static inline uint64_t clock_now(clockid_t clock)
 	return t.tv_sec * NSEC + t.tv_nsec;
 }
 
-/* What the wall clock said, or says, when CLOCK_MONOTONIC says monotonic_ns: ns since 1970, some 100 ns off. Two clocks cannot be read at
- * once: of some readings the one that was interrupted least. */
+/* Returns the wall clock's time at CLOCK_MONOTONIC's time monotonic_ns: ns since 1970, with an
+ * error of about 100 ns. Two clocks cannot be read at once: of several readings, the one that was
+ * interrupted least is used. */
 static inline uint64_t clock_wall(uint64_t monotonic_ns)
 {
 	uint64_t least = UINT64_MAX, wall = 0;
 	int i;
 
 	for (i = 0; i < 9; i++) {
-		uint64_t before = clock_now(CLOCK_MONOTONIC), real = clock_now(CLOCK_REALTIME), took = clock_now(CLOCK_MONOTONIC) - before;
+		uint64_t before = clock_now(CLOCK_MONOTONIC), real = clock_now(CLOCK_REALTIME);
+		uint64_t took = clock_now(CLOCK_MONOTONIC) - before;
 
 		if (took < least) {
 			least = took;

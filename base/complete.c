@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* complete.c - an option and its value, as the completions of bash and zsh write them. */
+/* complete.c - an option and its value in the completion scripts of bash and zsh. */
 #include <stdio.h>
 #include <string.h>
 #include "complete.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* complete.h - what scripts by which bash and zsh complete command lines have in common: an option and its value, on standard output. */
+/* complete.h - parts of completion scripts for bash and zsh, written to standard output: an option
+ * and its value. */
 #ifndef IOT_BASE_COMPLETE_H
 #define IOT_BASE_COMPLETE_H
 
@@ -7,24 +8,25 @@
 
 struct completed {
 	const char *name;              /* "--format" or "-o" */
-	char letter;                   /* another name for it: 'f' of -f; 0: none */
-	const char *value;             /* what its value is called; FILE, DIR, BASE and PATH are completed as such; NULL: it has none */
-	const char *const *choices;    /* NULL-terminated; NULL: none are known */
+	char letter;                   /* another name: 'f' of -f; 0: none */
+	const char *value;             /* its name; FILE, DIR, BASE and PATH complete paths; NULL: none */
+	const char *const *choices;    /* NULL-terminated; NULL: not known */
 	bool list;                     /* several choices may be given, comma separated */
-	const char *bash, *zsh;        /* instead of choices: words as bash expands them, an action of zsh's _arguments; NULL: none */
+	const char *bash, *zsh;        /* instead of choices: words for bash, action of _arguments */
 	const char *doc;
 };
 
-/* The names of an option, each behind a blank. */
+/* Prints the names of an option, each after a blank. */
 void complete_bash_name(const struct completed *);
 
-/* A case of bash's `case`: it completes the word in $cur behind the option, and returns. Nothing where the option has no value. */
+/* Prints a branch of bash's `case` that completes the word in $cur after the option, and returns.
+ * Prints nothing for an option without a value. */
 void complete_bash_value(const struct completed *);
 
-/* The words of zsh's _arguments for an option, a line each. */
+/* Prints the words of zsh's _arguments for an option, one on each line. */
 void complete_zsh_option(const struct completed *);
 
-/* Text within single quotes of a shell; zsh also wants some characters `escaped`. */
+/* Prints text for single quotes of a shell; in zsh some characters must also be `escaped`. */
 void complete_quoted(const char *text, const char *escaped);
 
 #endif

@@ -12,7 +12,8 @@ static void tell(int err, const char *format, va_list args)
 {
 	int neg = -abs(err);
 
-	out_message(program_invocation_short_name, !err ? NULL : place_errno(neg) == neg ? out_error(neg) : place_error(neg, false), format, args);
+	out_message(program_invocation_short_name, !err ? NULL : place_errno(neg) == neg ?
+		    out_error(neg) : place_error(neg, false), format, args);
 }
 
 int fail(int err, const char *format, ...)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* file.c - files that are read whole. */
+/* file.c - reads whole files. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -8,7 +8,8 @@
 
 #define FIRST 16384
 
-/* Reads until the end, or until it is full. Returns the number of bytes or a negative errno. */
+/* Reads until the end, or until the buffer is full. Returns the number of bytes or a negative
+ * errno. */
 static ssize_t fill(int fd, char *to, size_t room)
 {
 	size_t n = 0;

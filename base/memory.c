@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* memory.c - a text that grows. */
+/* memory.c - text streams in memory that report when memory ran out. */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>

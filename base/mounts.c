@@ -15,7 +15,8 @@ static void unescape(char *s)
 
 	for (; *s; s++, to++) {
 		*to = *s;
-		if (s[0] == '\\' && s[1] >= '0' && s[1] <= '3' && s[2] >= '0' && s[2] <= '7' && s[3] >= '0' && s[3] <= '7') {
+		if (s[0] == '\\' && s[1] >= '0' && s[1] <= '3' && s[2] >= '0' && s[2] <= '7' &&
+		    s[3] >= '0' && s[3] <= '7') {
 			*to = (s[1] - '0') << 6 | (s[2] - '0') << 3 | (s[3] - '0');
 			s += 3;
 		}
@@ -72,8 +73,10 @@ bool mounts_find_ours(bool (*is_it)(void *, const struct mount *), void *arg)
 
 bool mounts_is_remote(const char *type)
 {
-	static const char *const types[] = { "nfs", "nfs4", "cifs", "smb3", "afs", "autofs", "ceph", "lustre", "beegfs", "ocfs2", "gfs2",
-		"9p", "glusterfs", "orangefs", "coda", NULL };
+	static const char *const types[] = {
+		"nfs", "nfs4", "cifs", "smb3", "afs", "autofs", "ceph", "lustre", "beegfs", "ocfs2", "gfs2",
+		"9p", "glusterfs", "orangefs", "coda", NULL
+	};
 
 	for (int i = 0; types[i]; i++)
 		if (!strcmp(type, types[i]))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* near.c - the word that was meant. */
+/* near.c - finds the word that was probably meant. */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,7 +10,8 @@ static size_t least(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-/* Row i of the table of distances between the first letters of a and b, from the two rows above it. */
+/* Computes row i of the table of distances between prefixes of a and b, from the two rows above
+ * it. */
 static void next_row(const char *a, const char *b, size_t i, size_t len, size_t row[3][NEAR_WORD])
 {
 	size_t *now = row[i % 3], *one = row[(i + 2) % 3], *two = row[(i + 1) % 3], j;
@@ -20,7 +21,8 @@ static void next_row(const char *a, const char *b, size_t i, size_t len, size_t 
 		int x = tolower((unsigned char)a[i - 1]), y = tolower((unsigned char)b[j - 1]);
 
 		now[j] = least(least(now[j - 1], one[j]) + 1, one[j - 1] + (x != y));
-		if (i > 1 && j > 1 && x == tolower((unsigned char)b[j - 2]) && y == tolower((unsigned char)a[i - 2]))
+		if (i > 1 && j > 1 && x == tolower((unsigned char)b[j - 2]) &&
+		    y == tolower((unsigned char)a[i - 2]))
 			now[j] = least(now[j], two[j - 2] + 1);
 	}
 }
@@ -43,7 +45,8 @@ void near_try(struct near *n, const char *word)
 	if (!given || longer >= NEAR_WORD)
 		return;
 	d = distance(n->given, given, word, len);
-	if (d > (longer < 5 ? 1 : longer < 8 ? 2 : longer / 3) || d >= longer || (*n->best && d >= n->distance))
+	if (d > (longer < 5 ? 1 : longer < 8 ? 2 : longer / 3) || d >= longer ||
+	    (*n->best && d >= n->distance))
 		return;
 	strcpy(n->best, word);
 	n->distance = d;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* near.h - the word that was meant: of those that there are, the one nearest to what was given. */
+/* near.h - finds the word that was probably meant: the known word nearest to the given one. */
 #ifndef IOT_BASE_NEAR_H
 #define IOT_BASE_NEAR_H
 
@@ -10,15 +10,17 @@
 
 struct near {
 	const char *given;
-	char best[NEAR_WORD]; /* "": none was near enough so far */
+	char best[NEAR_WORD]; /* "": no word was near enough so far */
 	size_t distance;      /* of `best` */
 };
 
-/* Looks at one word that there is. Near is what differs by one letter of up to four, two of up to seven, else a third of them:
- * a letter more, less, another, or two that changed places (optimal string alignment); a case that differs is none. */
+/* Compares one known word. Near means a distance of one for up to four letters, two for up to
+ * seven, else a third of them. A letter too many, missing, or different, and two that changed
+ * places, count one each (optimal string alignment); case does not count. */
 void near_try(struct near *, const char *word);
 
-/* " (did you mean --top?)", with `dash` in front of the word, or "" when none was near. Returns `hint`. */
+/* Writes " (did you mean --top?)", with `dash` before the word, or "" when no word was near.
+ * Returns `hint`. */
 const char *near_hint(const struct near *, const char *dash, char hint[NEAR_HINT]);
 
 #endif

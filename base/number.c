@@ -8,7 +8,7 @@
 
 #define TEN_YEARS (10ull * 366 * 86400)
 
-/* Digits at *text, which is moved behind them. */
+/* Reads digits at *text, and moves it behind them. */
 static int take_digits(const char **text, uint64_t *out)
 {
 	uint64_t v = 0;
@@ -41,7 +41,7 @@ int parse_seconds(const char *text, uint64_t *ns)
 	if (*text == '.') {
 		if (!isdigit((unsigned char)*++text))
 			return -EINVAL;
-		for (; isdigit((unsigned char)*text); text++) /* what is below 1 ns is left out */
+		for (; isdigit((unsigned char)*text); text++) /* digits below 1 ns are ignored */
 			part += (*text - '0') * (unit /= 10);
 	}
 	*ns = whole * NSEC + part;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
 /* out.c - writes that can be given up, and messages.
  *
- * write(2) on a pipe that is full or a terminal that is stopped waits, and nothing that is asked of the program meanwhile is heard. So
- * what takes nothing now is waited for with poll(2), a few milliseconds at a time, and in between it is asked whether to go on.
+ * write(2) blocks on a full pipe or a stopped terminal, and the program would not react to anything
+ * meanwhile. So poll(2) waits for the descriptor a few milliseconds at a time, and in between the
+ * program is asked whether to go on.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -32,12 +33,12 @@ static uint64_t now_ns(void)
 	return t.tv_sec * 1000000000ULL + t.tv_nsec;
 }
 
-/* How a descriptor is written so that the call returns. */
+/* Ways to write to a descriptor without blocking. */
 enum way {
-	WAY_FILE,       /* always takes something */
-	WAY_FREE,       /* says EAGAIN */
-	WAY_SOCKET,     /* says EAGAIN when asked to */
-	WAY_SMALL,      /* waits: but what poll(2) calls writable takes so much without waiting (pipe(7)) */
+	WAY_FILE,       /* never blocks */
+	WAY_FREE,       /* non-blocking: EAGAIN */
+	WAY_SOCKET,     /* EAGAIN with MSG_DONTWAIT */
+	WAY_SMALL,      /* blocking: but a pipe that poll(2) calls writable takes so much (pipe(7)) */
 };
 
 static enum way way_of(int fd)
@@ -45,21 +46,22 @@ static enum way way_of(int fd)
 	struct stat s;
 	int flags = fcntl(fd, F_GETFL);
 
-	if (fstat(fd, &s) || S_ISREG(s.st_mode) || S_ISBLK(s.st_mode) || (S_ISCHR(s.st_mode) && !isatty(fd)))
+	if (fstat(fd, &s) || S_ISREG(s.st_mode) || S_ISBLK(s.st_mode) ||
+	    (S_ISCHR(s.st_mode) && !isatty(fd)))
 		return WAY_FILE;
 	if (flags >= 0 && flags & O_NONBLOCK)
 		return WAY_FREE;
 	return S_ISSOCK(s.st_mode) ? WAY_SOCKET : WAY_SMALL;
 }
 
-/* Until it may be written. 0, or -ETIME. */
+/* Waits until the descriptor is writable. Returns 0, or -ETIME. */
 static int wait_for(int fd)
 {
 	uint64_t began_ns = now_ns();
 	struct pollfd p = { .fd = fd, .events = POLLOUT };
 
-	/* at first it is only asked: whoever goes on after an error comes here for each line of what is left */
-	for (int slice = 0; poll(&p, 1, slice) < 1; slice = SLICE_MS) /* an error is write(2)'s to say */
+	/* the first poll does not wait: after an error the caller comes here for each remaining line */
+	for (int slice = 0; poll(&p, 1, slice) < 1; slice = SLICE_MS) /* write(2) reports errors */
 		if (out_patience && !out_patience(now_ns() - began_ns))
 			return -ETIME;
 	return 0;
@@ -95,7 +97,7 @@ int out_write(int fd, const void *buf, size_t len)
 	return err;
 }
 
-/* The limit may be that of the file system, too. */
+/* Describes EFBIG: the limit may also be that of the file system. */
 static const char *size_error(void)
 {
 	static _Thread_local char text[112];
@@ -103,14 +105,16 @@ static const char *size_error(void)
 
 	if (getrlimit(RLIMIT_FSIZE, &most) || most.rlim_cur == RLIM_INFINITY)
 		return "File too large for its file system";
-	snprintf(text, sizeof(text), "File too large: none may have more than %llu bytes here; raise that limit (ulimit -f)",
+	snprintf(text, sizeof(text),
+		 "File too large: none may have more than %llu bytes here; raise that limit (ulimit -f)",
 		 (unsigned long long)most.rlim_cur);
 	return text;
 }
 
 const char *out_error(int err)
 {
-	return err == -ETIME ? "it takes nothing, and was given up" : err == -EFBIG ? size_error() : strerror(-err);
+	return err == -ETIME ? "it takes nothing, and was given up" :
+	       err == -EFBIG ? size_error() : strerror(-err);
 }
 
 int out_own(int fd)
@@ -127,12 +131,12 @@ int out_own(int fd)
 	return own < 0 ? -errno : own;
 }
 
-#define PIPE_BYTES (1 << 20) /* fs.pipe-max-size as it comes */
+#define PIPE_BYTES (1 << 20) /* the default of fs.pipe-max-size */
 
 void out_enlarge(int fd)
 {
 	if (fcntl(fd, F_GETPIPE_SZ) < PIPE_BYTES)
-		fcntl(fd, F_SETPIPE_SZ, PIPE_BYTES); /* or it stays what it is */
+		fcntl(fd, F_SETPIPE_SZ, PIPE_BYTES); /* not essential */
 }
 
 static ssize_t write_standard(void *unused, const char *buf, size_t len)
@@ -143,7 +147,8 @@ static ssize_t write_standard(void *unused, const char *buf, size_t len)
 	return err ? 0 : len;
 }
 
-/* A closed descriptor below 3 would be given to a file, and what is said would end up in it. Reading and writing these fails as before. */
+/* Opens descriptors below 3 that are closed: else a file would get one of them, and messages would
+ * be written into it. Reading and writing them fails as before. */
 static void fill_standard(void)
 {
 	for (int fd = 0; fd <= STDERR_FILENO; fd++)
@@ -162,15 +167,15 @@ void out_standard(void)
 		stdout = f;
 }
 
-/* Messages ask for no memory: that there is none is one of them. */
+/* Messages allocate no memory: one of them says that there is none. */
 #define MESSAGE_MAX (3 * PATH_MAX)
-#define MESSAGE_WORD_MAX 256 /* the name of the program; a reason */
+#define MESSAGE_WORD_MAX 256 /* the program's name, or a reason */
 
 void out_message(const char *program, const char *reason, const char *format, va_list args)
 {
-	static bool dead; /* it was given up once: it is not waited for again */
+	static bool dead; /* stderr was given up once: do not wait for it again */
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-	/* for one thread at a time: more than a small stack holds (ulimit -s 64) */
+	/* static, for one thread at a time: it is too large for a small stack (ulimit -s 64) */
 	static char text[MESSAGE_MAX], line[UTF8_PLAIN_MAX(MESSAGE_MAX + 3 * MESSAGE_WORD_MAX)];
 	char *end;
 	int n;

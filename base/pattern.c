@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* pattern.c - patterns are compiled to a chain of states and all states are run at once. */
+/* pattern.c - compiles patterns to a chain of states, which are all simulated at once. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@ enum tok_kind {
 	TOK_DIRS,  /* any number of "component/" */
 };
 
-/* The sets that need no class; classes of the pattern follow. */
+/* Sets that need no class; the pattern's classes come after them. */
 enum { SET_ANY, SET_NO_SLASH, SET_DIGIT, SET_HEX, SET_CLASS };
 
 struct tok {
@@ -30,7 +30,7 @@ struct pattern {
 	struct tok tok[];
 };
 
-/* What is being compiled; `why` is set by the first thing that is wrong. */
+/* The state of the compiler; `why` is set by the first error. */
 struct compiler {
 	struct pattern *p;
 	bool path;
@@ -143,7 +143,7 @@ static bool uuid(struct compiler *c)
 	return true;
 }
 
-/* {name} or {name:N}; c->at is at the '{'. */
+/* Compiles {name} or {name:N}; c->at is at the '{'. */
 static bool named(struct compiler *c)
 {
 	static const struct {
@@ -157,7 +157,8 @@ static bool named(struct compiler *c)
 	for (i = 0; i < 3 && (strncmp(names[i].name, name, len) || names[i].name[len]); i++)
 		;
 	if (!end || i == 3)
-		return wrong(c, "a '{' that does not begin {uuid}, {digits}, {hex}, {digits:N} or {hex:N} (\\{ is the byte)");
+		return wrong(c,
+			     "a '{' that does not begin {uuid}, {digits}, {hex}, {digits:N} or {hex:N} (\\{ is the byte)");
 	c->at = end + 1;
 	if (name[len] == '}')
 		return i == 0 ? uuid(c) : emit(c, TOK_ONE, names[i].set, 1) && emit(c, TOK_LOOP, names[i].set, 1);
@@ -241,7 +242,7 @@ unsigned pattern_tokens(const struct pattern *p)
 	return p->n;
 }
 
-/* The states that are on: state i means that the tokens before i have matched. */
+/* The set of active states: state i means that the tokens before i have matched. */
 struct states {
 	unsigned n;
 	uint16_t list[PATTERN_TOKENS + 1];
@@ -263,7 +264,7 @@ static bool turn_on(struct states *s, unsigned i)
 	return true;
 }
 
-/* State i is reached: with it those behind tokens that may match nothing. */
+/* Activates state i, and the states behind tokens that may match nothing. */
 static void reach(struct states *s, const struct pattern *p, unsigned i)
 {
 	while (turn_on(s, i) && i < p->n && p->tok[i].kind >= TOK_LOOP)
@@ -288,7 +289,7 @@ static void step(const struct pattern *p, unsigned i, unsigned char c, struct st
 			reach(next, p, i);
 		return;
 	case TOK_DIRS:
-		/* inside a component: what follows may begin only behind its '/' */
+		/* inside a component: the next token may begin only after its '/' */
 		turn_on(next, i);
 		if (c == '/')
 			reach(next, p, i + 1);
@@ -301,7 +302,7 @@ bool pattern_match(const struct pattern *p, const char *subject)
 	struct states states[2], *now = &states[0], *next = &states[1], *swap;
 	unsigned i = 0;
 
-	/* most patterns begin with plain bytes, and most subjects fail there */
+	/* fast path: most patterns begin with plain bytes, and most subjects differ there */
 	for (; i < p->n && p->tok[i].kind == TOK_CHAR; i++, subject++)
 		if ((unsigned char)*subject != p->tok[i].arg)
 			return false;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* place.c - walks a path component by component; every symbolic link in it is judged by who made it and by who can write the folder
- * that it lies in, and only then followed. The walk holds descriptors, so that nothing can be exchanged between judgement and use.
+/* place.c - walks a path component by component. Each symbolic link is judged by its owner and by
+ * who can write its folder, and only then followed. The walk holds descriptors, so that nothing can
+ * be exchanged between judgement and use.
  *
- * Each step opens one name without a slash, not following it: on every kernel that is what openat2() does with RESOLVE_BENEATH and
- * RESOLVE_NO_SYMLINKS for a whole path, which would refuse the links that may be followed.
+ * Each step opens one name without a slash, with O_NOFOLLOW. openat2() with RESOLVE_BENEATH and
+ * RESOLVE_NO_SYMLINKS does that for a whole path, but would also refuse the links that may be
+ * followed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,14 +17,14 @@
 #include <unistd.h>
 #include "place.h"
 
-#define SYMLINKS_MAX 40  /* as the kernel */
-#define TRIES 8          /* somebody makes and removes it again and again */
+#define SYMLINKS_MAX 40  /* the kernel's limit */
+#define TRIES 8          /* in case somebody makes and removes the name again and again */
 
 struct walk {
 	int dir;                /* O_PATH */
-	bool swapped;           /* somebody else can put another folder in the place of this one */
+	bool swapped;           /* somebody else can replace this folder with another */
 	int links;
-	char path[PATH_MAX];    /* what is left of it */
+	char path[PATH_MAX];    /* the rest of it */
 };
 
 static bool is_ours(const struct stat *st)
@@ -30,7 +32,7 @@ static bool is_ours(const struct stat *st)
 	return st->st_uid == 0 || st->st_uid == geteuid();
 }
 
-/* With an access control list the bits of the group are those of everybody in the list. */
+/* Has the file an access control list? The bits of the group are then the list's mask. */
 static bool has_list(int fd)
 {
 	char path[32];
@@ -39,7 +41,7 @@ static bool has_list(int fd)
 	return getxattr(path, "system.posix_acl_access", NULL, 0) > 0;
 }
 
-/* fd -1: the list is not looked at. */
+/* Can another user write it? fd -1: without its access control list. */
 static bool others_can_write(int fd, const struct stat *st)
 {
 	if (!is_ours(st) || st->st_mode & S_IWOTH)
@@ -47,7 +49,7 @@ static bool others_can_write(int fd, const struct stat *st)
 	return st->st_mode & S_IWGRP && (st->st_gid != getegid() || (fd >= 0 && has_list(fd)));
 }
 
-/* Can somebody else give the name of `st`, in the folder `at`, to something else? */
+/* Can another user give the name of `st`, in the folder `at`, to another file? */
 static bool is_movable(int dir, const struct stat *at, const struct stat *st)
 {
 	return others_can_write(dir, at) && !(is_ours(at) && at->st_mode & S_ISVTX && is_ours(st));
@@ -70,7 +72,7 @@ static int start(struct walk *w)
 	return 0;
 }
 
-/* Takes the first component of the path off. */
+/* Removes the first component of the path. */
 static int split(struct walk *w, char name[NAME_MAX + 1])
 {
 	const char *p = w->path + strspn(w->path, "/");
@@ -85,7 +87,7 @@ static int split(struct walk *w, char name[NAME_MAX + 1])
 	return 0;
 }
 
-/* Puts the target of a symbolic link in front of what is left of the path. */
+/* Inserts the target of a symbolic link before the rest of the path. */
 static int follow(struct walk *w, int link, const struct stat *at, const struct stat *st)
 {
 	char target[PATH_MAX], joined[2 * PATH_MAX];
@@ -110,7 +112,8 @@ static int follow(struct walk *w, int link, const struct stat *at, const struct 
 	return start(w);
 }
 
-/* One component. Returns 0 when it was entered or followed, 1 when it is the last and no link: it stays where it is, or is absent. */
+/* Walks one component. Returns 0 when it was entered or followed; 1 when it is the last, and absent
+ * or not a link: the walk ends there. */
 static int step(struct walk *w, const char *name, bool last)
 {
 	int fd = openat(w->dir, name, O_PATH | O_CLOEXEC | (is_magic(w->dir) ? 0 : O_NOFOLLOW)), err;
@@ -136,7 +139,7 @@ static int step(struct walk *w, const char *name, bool last)
 	return err;
 }
 
-/* to_enter: the last component is a folder, and entered too. */
+/* Walks the path. to_enter: the last component is a folder, and is entered too. */
 static int walk(struct place *p, const char *path, bool to_enter)
 {
 	struct walk w = { .dir = -1 };
@@ -206,8 +209,10 @@ int place_judge(const struct place *p, int fd, const struct stat *st)
 	return S_ISREG(st->st_mode) && st->st_nlink > 1 ? -PLACE_NAMES : 0;
 }
 
-/* Opens for good what `at` is. Without /proc: by its name once more, if that is still the same. */
-static int reopen(const struct place *p, const char *name, int at, const struct stat *judged, int flags)
+/* Opens the file behind the O_PATH descriptor `at`. Without /proc: by its name, if that still is
+ * the same file. */
+static int reopen(const struct place *p, const char *name, int at, const struct stat *judged,
+		  int flags)
 {
 	struct stat st;
 	char path[32];
@@ -220,7 +225,8 @@ static int reopen(const struct place *p, const char *name, int at, const struct 
 	fd = openat(p->dir, name, (flags & ~O_TRUNC) | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
 	if (fd < 0)
 		return -errno;
-	if (!fstat(fd, &st) && st.st_dev == judged->st_dev && st.st_ino == judged->st_ino && fcntl(fd, F_SETFL, flags & O_APPEND) >= 0 &&
+	if (!fstat(fd, &st) && st.st_dev == judged->st_dev && st.st_ino == judged->st_ino &&
+	    fcntl(fd, F_SETFL, flags & O_APPEND) >= 0 &&
 	    (!(flags & O_TRUNC) || !ftruncate(fd, 0)))
 		return fd;
 	close(fd);
@@ -240,7 +246,7 @@ int place_look(const struct place *p, const char *name, struct stat *st)
 	return err;
 }
 
-/* What is there; -ENOENT: nothing. */
+/* Opens an existing file; -ENOENT: there is none. */
 static int open_old(const struct place *p, const char *name, int flags)
 {
 	struct stat st;

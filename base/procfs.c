@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* procfs.c - the folder of processes, with the numbers of our own PID namespace. */
+/* procfs.c - the folder of processes, with the ids of our own PID namespace. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -36,7 +36,8 @@ const char *procfs_path(char path[PROCFS_PATH], uint32_t pid, const char *name)
 	return path;
 }
 
-/* Who we are by a proc file system; 0: it is that of a PID namespace in which we are nobody, or none at all. */
+/* Returns our process id in a proc file system; 0: it belongs to a PID namespace without us, or is
+ * none. */
 static long self_in(const char *proc)
 {
 	char path[64], number[32];
@@ -48,7 +49,7 @@ static long self_in(const char *proc)
 	return strtol(number, NULL, 10);
 }
 
-/* A proc file system that is mounted nowhere: only its descriptor leads to it. */
+/* Makes a proc file system that is mounted nowhere: only its descriptor leads to it. */
 static int mount_own(void)
 {
 	int fs = fsopen("proc", FSOPEN_CLOEXEC), fd = -1;
@@ -90,7 +91,8 @@ int procfs_fd(void)
 	return folder_fd;
 }
 
-/* Files of a process that never keep whoever reads them waiting: in a helper, for who is shown no processes of others. */
+/* Is it a file of a process that can be read without blocking? Helpers read these for users who may
+ * not see processes of others. */
 static bool is_small(const char *name)
 {
 	static const char *const names[] = { "stat", "comm", "cgroup" };
@@ -128,7 +130,7 @@ void procfs_look(void)
 	hides = access(procfs_path(path, 1, "stat"), R_OK);
 }
 
-/* Where /proc shows a user no processes of others (hidepid), a helper reads it. */
+/* Reads a file in a helper, where /proc hides the processes of others (hidepid). */
 static ssize_t ask_small(uint32_t pid, const char *name, char *buf, size_t size)
 {
 	char question[sizeof(pid) + 64];
@@ -151,7 +153,8 @@ ssize_t procfs_read(uint32_t pid, const char *name, char *buf, size_t size)
 	return n < 0 && hides ? ask_small(pid, name, buf, size) : n;
 }
 
-/* pid (comm) state ppid ... flags ... starttime; comm may hold anything, so it ends at the last ')'. */
+/* Parses "pid (comm) state ppid ... flags ... starttime"; comm may hold any byte, and ends at the
+ * last ')'. */
 int procfs_stat(uint32_t pid, struct procfs_stat *s)
 {
 	char text[2048], state, *open, *end;
@@ -162,8 +165,10 @@ int procfs_stat(uint32_t pid, struct procfs_stat *s)
 		return -ESRCH;
 	open = strchr(text, '(');
 	end = strrchr(text, ')');
-	if (!open || !end || sscanf(end + 1, " %c %u %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %u %*d %llu", &state,
-				    &s->ppid, &flags, &s->threads, &start) != 5)
+	if (!open || !end ||
+	    sscanf(end + 1, " %c %u %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %u %*d"
+		   " %llu",
+		   &state, &s->ppid, &flags, &s->threads, &start) != 5)
 		return -ESRCH;
 	*end = '\0';
 	snprintf(s->comm, sizeof(s->comm), "%s", open + 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* program.c - finds programs and judges them, as files that others may have put there (place.h). */
+/* program.c - finds and judges programs, which others may have put there (place.h). */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -9,7 +9,8 @@
 #include "place.h"
 #include "program.h"
 
-/* Whatever folder it lies in: what is a stranger's there was put there by root, who need not have thought of us. */
+/* Judges the file itself, whatever its folder: root may have put a stranger's file there, without
+ * us in mind. */
 static bool may_run(const struct place *at, int fd, const struct stat *st)
 {
 	struct place strict = *at;
@@ -20,14 +21,16 @@ static bool may_run(const struct place *at, int fd, const struct stat *st)
 	err = place_judge(&strict, fd, st);
 	if (!err || (err == -PLACE_NAMES && !at->shared))
 		return true;
-	return !stat("/proc/self/exe", &own) && st->st_uid == own.st_uid && !(st->st_mode & (S_IWGRP | S_IWOTH));
+	return !stat("/proc/self/exe", &own) && st->st_uid == own.st_uid &&
+	       !(st->st_mode & (S_IWGRP | S_IWOTH));
 }
 
 int program_open(const char *path, bool *shared)
 {
 	struct place at;
 	struct stat st;
-	int err = place_find(&at, path), fd = err ? -1 : openat(at.dir, at.name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	int err = place_find(&at, path);
+	int fd = err ? -1 : openat(at.dir, at.name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 
 	*shared = at.shared;
 	if (err)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* utf8.c - characters of names, and how those are written that do more than being read. */
+/* utf8.c - characters of names, and escapes for those that do more than being read. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

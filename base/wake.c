@@ -4,10 +4,10 @@
 #include "thread.h"
 #include "wake.h"
 
-#define WINDOW_BYTES (32L << 20) /* so large that a disk takes it in long requests */
-#define WINDOWS 3                /* that long it takes until pages are clean, and can be dropped */
+#define WINDOW_BYTES (32L << 20) /* large enough for long requests to the disk */
+#define WINDOWS 3                /* after so many, pages are clean and can be dropped */
 
-/* Pages that are dirty are started on their way to the disk; those that are clean are dropped. */
+/* Starts writeback of dirty pages, and drops clean ones: POSIX_FADV_DONTNEED does both. */
 static void *let_go(void *arg)
 {
 	struct wake *w = arg;
@@ -28,7 +28,7 @@ void wake_wrote(struct wake *w, int fd, size_t len)
 	w->window = 0;
 	at = lseek(fd, 0, SEEK_CUR);
 	if (at < WINDOW_BYTES)
-		return; /* a pipe has no place */
+		return; /* not seekable: a pipe */
 	w->fd = fd;
 	w->from = w->to > (WINDOWS - 1) * WINDOW_BYTES ? w->to - (WINDOWS - 1) * WINDOW_BYTES : 0;
 	w->to = at;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* wake.h - what a long output leaves behind in the page cache: it would push out what is measured there, and ever new memory costs the
- * writer more than the write.
+/* wake.h - drops what a long output leaves in the page cache: it would evict the pages that are
+ * measured, and allocating new pages costs the writer more than the write.
  *
- * Each window that was written is started on its way to the disk, and dropped some windows later. It is a thread that waits for the
- * disk: where that is slow, the page cache takes what comes as it does without this. Outputs of less than a window are left alone.
+ * Writeback of each window of the output is started as soon as it was written, and its pages are
+ * dropped some windows later. A thread waits for the disk: on a slow disk the page cache grows as
+ * it would without this. Outputs shorter than a window are left alone.
  */
 #ifndef IOT_WAKE_H
 #define IOT_WAKE_H
@@ -16,18 +17,19 @@
 
 /* All zero: nothing was written. */
 struct wake {
-	size_t window;          /* bytes since the last one ended */
+	size_t window;          /* bytes since the last window ended */
 	int fd;
-	off_t from, to;         /* what is to be let go, and not yet gone for sure before it */
+	off_t from, to;         /* range to drop */
 	bool begun;             /* there is a thread to be joined */
-	atomic_bool busy;       /* and it is at work */
+	atomic_bool busy;       /* the thread is working */
 	pthread_t thread;
 };
 
-/* So many bytes were just written to fd, which stays the same. Nothing happens where it is not a file. */
+/* Counts len bytes that were just written to fd, which must always be the same. Does nothing if it
+ * is not a file. */
 void wake_wrote(struct wake *, int fd, size_t len);
 
-/* Waits until the thread has ended. Before fd is closed. */
+/* Waits until the thread has ended. To be called before fd is closed. */
 void wake_end(struct wake *);
 
 #endif
