@@ -42,10 +42,10 @@ CFLAGS_ALL = -std=gnu11 $(WARN) $(CPPFLAGS_ALL) $(OPT) $(HARDEN) $(SAME_BYTES) $
 LDFLAGS_ALL = -pie -Wl,-z,relro,-z,now $(LDFLAGS)
 # Who may include whom: what is not named here is not found. Beside these, everybody has his own folder.
 inc_base :=
-# stream/ holds the doors of its rooms: its headers and tables; record/ and store/ lie behind them.
+# stream/ itself holds the headers and tables for other folders: its rooms are found by no one else.
 inc_stream/record := -Ibase -Ibpf -Istream
 inc_stream/dirty := -Ibase -Ibpf -Istream -Istream/record
-inc_stream/store := -Ibase -Ibpf -Istream -Istream/record -Istream/dirty
+inc_stream/store := -Ibase -Ibpf -Istream -Istream/record
 # The rooms of the tracer, from the lowest: each includes what its row names, so that none includes one above it.
 inc_tracer/platform := -Ibase -Ibpf -Istream
 inc_tracer/probe := -Ibase -Ibpf -Itracer/platform

@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "fold.h"
-#include "hash_table.h"
+#include "hash.h"
 #include "memory.h"
 
 #define FOLD_MAX 24 /* keys and sums */

@@ -21,7 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "access_map.h"
-#include "hash_table.h"
+#include "hash.h"
 #include "memory.h"
 #include "order.h"
 

@@ -1,40 +1,34 @@
-// SPDX-License-Identifier: GPL-3.0-only
-/* fileio.c - what is written back of files that threads of several components write, by component, where events tell.
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* fileio.c - written-back bytes by the component that wrote them, as far as events tell.
  *
- * Bytes by file are the kernel's sums (record file_io). Those know no thread that wrote what is written back: of a file that was written
- * as more than one component it is `shared`. The events know: what a range was written as last. Where they are complete, and say of that
- * file and owner what the kernel's sums say, by component what was written and in all what was submitted, `shared` is replaced by what they
- * tell; else it stays: the name of a thread may not have been read before it ended, the kernel side always has it.
+ * Record file_io has the kernel's sums of bytes by file. The kernel does not know which thread
+ * wrote a page that is written back: of a file that several components write, such bytes are
+ * `shared`. Events tell as which component each range was written last. They replace `shared` when
+ * they are complete and agree with the kernel's sums of that file and owner: the bytes that each
+ * component wrote, and the bytes submitted in all. Otherwise `shared` stays: a thread may have
+ * ended before its name was read, whereas the kernel side always has the name.
  */
 #include <errno.h>
 #include <sqlite3.h>
 #include <stdio.h>
-#include "fileio.h"
-#include "hash_table.h"
+#include "dirty.h"
+#include "hash.h"
 #include "interval.h"
 #include "table.h"
 #include "volume.h"
 
-#define ROWS_ROOM_MAX (1u << 19)  /* 16 MiB, and 8 more while they are moved there */
-#define ROWS_MAX (ROWS_ROOM_MAX / 8 * 7) /* beyond, `shared` stays */
-#define RANGES_MAX (1u << 18)     /* 16 MiB, with those of the ledger, and 12 for half as many files; likewise */
-#define BLOCK_BYTES 4096ULL       /* what is written back is whole blocks */
+#define ROWS_ROOM_MAX (1u << 19)  /* 16 MiB, and 8 more while they move; then `shared` stays */
+#define RANGES_MAX (1u << 18)     /* 16 MiB with the ledger's, and 12 for half as many files */
+#define BLOCK_BYTES 4096ULL       /* writeback submits whole blocks */
 
-/* What the events say of a file: what calls wrote, what was submitted. */
+/* Bytes of a file according to the events: written by calls, and submitted. */
 struct row {
 	u32 file, owner, component; /* the key */
-	bool used;
 	u64 called, written;
 };
 _Static_assert(sizeof(struct row) == 32, "a run has one for each file that is written");
 
-/* Open addressing: the pointers of a hash table with chains would take twice as much as the rows. */
-struct rows {
-	struct row *row;
-	u32 n, room;              /* room: 0 or a power of two */
-};
-
-/* A file on which threads tell the component: what each range was last written as. */
+/* A file that threads of known components write: the component that wrote each range last. */
 struct ranges {
 	u32 file;                 /* the key */
 	struct interval *component;
@@ -42,61 +36,24 @@ struct ranges {
 };
 
 struct fileio {
-	struct rows rows;
+	struct hash_array rows;   /* of struct row */
 	struct ranges *ranges;    /* a hash table */
 	bool kinds[2][256];       /* [0]: of S, [1]: of W */
 	bool failed;              /* too many rows, or no memory */
 };
 
-/* The row of that key, or the free one where it would be; there is one while the rows are not full. */
-static struct row *row_at(const struct rows *rows, u32 file, u32 owner, u32 component)
-{
-	const u32 key[] = { file, owner, component };
-	u32 at = hash_words(key, sizeof(key));
-
-	for (;; at++) {
-		struct row *r = &rows->row[at & (rows->room - 1)];
-
-		if (!r->used || (r->file == file && r->owner == owner && r->component == component))
-			return r;
-	}
-}
-
-/* Moves them to where there is room for more. */
-static bool rows_grow(struct rows *rows)
-{
-	struct rows more = { .n = rows->n, .room = rows->room ? 2 * rows->room : 1024 };
-
-	more.row = calloc(more.room, sizeof(*more.row));
-	if (!more.row)
-		return false;
-	for (u32 i = 0; i < rows->room; i++)
-		if (rows->row[i].used)
-			*row_at(&more, rows->row[i].file, rows->row[i].owner, rows->row[i].component) = rows->row[i];
-	free(rows->row);
-	*rows = more;
-	return true;
-}
-
 static struct row *row_find(const struct fileio *f, u32 file, u32 owner, u32 component)
 {
-	struct row *r = f->rows.room ? row_at(&f->rows, file, owner, component) : NULL;
+	const u32 key[] = { file, owner, component };
 
-	return r && r->used ? r : NULL;
+	return hash_array_find(&f->rows, key, 3, sizeof(struct row));
 }
 
 static struct row *row_of(struct fileio *f, u32 file, u32 owner, u32 component)
 {
-	struct row *r = row_find(f, file, owner, component);
+	const u32 key[] = { file, owner, component };
 
-	if (r || f->rows.n >= ROWS_MAX)
-		return r;
-	if (f->rows.n >= f->rows.room / 8 * 7 && !rows_grow(&f->rows))
-		return NULL;
-	r = row_at(&f->rows, file, owner, component);
-	*r = (struct row){ .file = file, .owner = owner, .component = component, .used = true };
-	f->rows.n++;
-	return r;
+	return hash_array_put(&f->rows, key, 3, sizeof(struct row), ROWS_ROOM_MAX, 7);
 }
 
 static bool add(struct fileio *f, const struct iot_event *e, u8 component, u64 bytes)
@@ -106,7 +63,7 @@ static bool add(struct fileio *f, const struct iot_event *e, u8 component, u64 b
 	return r && !__builtin_add_overflow(r->written, bytes, &r->written);
 }
 
-/* ---- what was written, until it is written back ---- */
+/* ---- ranges that were written and wait for writeback ---- */
 
 static struct ranges *ranges_find(const struct fileio *f, u32 file)
 {
@@ -140,11 +97,12 @@ static void ranges_free(struct fileio *f)
 	HASH_FREE(f->ranges);
 }
 
-/* A buffered write: its blocks are what its thread does there, or nothing that is known. */
+/* Notes a buffered write: its blocks are of its thread's component, or of none that is known. */
 static bool wrote(struct fileio *f, const struct iot_event *e)
 {
 	struct ranges *r = e->component ? ranges_make(f, e->file) : ranges_find(f, e->file);
-	u64 from = e->offset & ~(BLOCK_BYTES - 1), to = (e->offset + e->bytes + BLOCK_BYTES - 1) & ~(BLOCK_BYTES - 1), fresh;
+	u64 from = e->offset & ~(BLOCK_BYTES - 1), fresh;
+	u64 to = (e->offset + e->bytes + BLOCK_BYTES - 1) & ~(BLOCK_BYTES - 1);
 
 	if (!r || !e->bytes || from > to)
 		return r || !e->component;
@@ -156,7 +114,7 @@ struct carried {
 	struct fileio *f;
 	const struct iot_event *e;
 	u64 bytes;
-	u32 component;             /* of all that was carried so far; 0: none, or several */
+	u32 component;             /* of all bytes so far; 0: none, or several */
 	bool failed;
 };
 
@@ -169,7 +127,7 @@ static void carry(void *arg, u32 component, u64 bytes)
 	c->failed |= !add(c->f, c->e, component, bytes);
 }
 
-/* Written back, by whomever; the event is told what it is where that is one component. */
+/* Counts a writeback event by component, and sets the event's component if there is only one. */
 static bool written_back(struct fileio *f, const struct ranges *r, struct iot_event *e)
 {
 	struct carried c = { .f = f, .e = e };
@@ -192,7 +150,8 @@ static bool called(struct fileio *f, const struct iot_event *e)
 {
 	struct row *r = row_of(f, e->file, e->owner, e->component);
 
-	return r && !__builtin_add_overflow(r->called, e->bytes, &r->called) && (e->flags & FLAG_DIRECT || wrote(f, e));
+	return r && !__builtin_add_overflow(r->called, e->bytes, &r->called) &&
+	       (e->flags & FLAG_DIRECT || wrote(f, e));
 }
 
 static bool look(struct fileio *f, struct iot_event *e)
@@ -219,7 +178,7 @@ static int sql_error(sqlite3 *db, s64 run)
 	return fail_as(-EIO, 0, "the bytes by file of run %lld: %s", (long long)run, sqlite3_errmsg(db));
 }
 
-/* Whether the run has every event that says who wrote what, and what was submitted. */
+/* Does the run have all events of writing calls and of submitted bytes? */
 static const char complete_sql[] =
 	"SELECT count(*) FROM run r WHERE r.run = ?1 AND r.events <> 0"
 	" AND NOT EXISTS (SELECT 1 FROM lost l WHERE l.run = r.run AND l.n <> 0 AND l.effect IN ('events', 'bytes')"
@@ -239,25 +198,27 @@ static int is_complete(sqlite3 *db, s64 run, bool *yes)
 	return rc == SQLITE_ROW ? 0 : sql_error(db, run);
 }
 
-/* Files and owners of which something is shared, with all that was submitted of them, and all that devices wrote. */
+/* Files and owners with shared bytes, with the sums that were submitted, and that devices wrote. */
 static const char shared_sql[] =
 	"SELECT file, owner, sum(fs_write_bytes), sum(dev_write_bytes) FROM file_io WHERE run = ?1"
 	" AND (file, owner) IN (SELECT file, owner FROM file_io WHERE run = ?1 AND component = ?2) GROUP BY file, owner";
 
-/* ?5: device bytes are known likewise, because all that was submitted was written */
+/* ?5: device bytes are known too, because everything that was submitted was written */
 static const char clear_sql[] =
 	"UPDATE file_io SET fs_write_bytes = 0, dev_write_bytes = CASE WHEN ?5 THEN 0 ELSE dev_write_bytes END"
 	" WHERE run = ?1 AND file = ?2 AND owner = ?3";
 static const char put_sql[] =
-	"INSERT INTO file_io(run, file, owner, component, read_ops, read_bytes, write_ops, write_bytes, sync_ops, fs_read_bytes, fs_write_bytes,"
-	" dev_read_bytes, dev_write_bytes) VALUES(?1, ?2, ?3, ?4, 0, 0, 0, 0, 0, 0, ?6, 0, CASE WHEN ?5 THEN ?6 ELSE 0 END)"
+	"INSERT INTO file_io(run, file, owner, component, read_ops, read_bytes, write_ops, write_bytes, sync_ops,"
+	" fs_read_bytes, fs_write_bytes, dev_read_bytes, dev_write_bytes)"
+	" VALUES(?1, ?2, ?3, ?4, 0, 0, 0, 0, 0, 0, ?6, 0, CASE WHEN ?5 THEN ?6 ELSE 0 END)"
 	" ON CONFLICT DO UPDATE SET fs_write_bytes = excluded.fs_write_bytes,"
 	" dev_write_bytes = dev_write_bytes + excluded.dev_write_bytes";
 static const char tidy_sql[] =
-	"DELETE FROM file_io WHERE run = ?1 AND component = ?4 AND read_ops + read_bytes + write_ops + write_bytes + sync_ops + fs_read_bytes +"
+	"DELETE FROM file_io WHERE run = ?1 AND component = ?4"
+	" AND read_ops + read_bytes + write_ops + write_bytes + sync_ops + fs_read_bytes +"
 	" fs_write_bytes + dev_read_bytes + dev_write_bytes = 0";
 
-/* Runs one of them; what it does not ask for is not bound. */
+/* Runs one of the statements above. Parameters that it does not have are not bound. */
 static int change(sqlite3 *db, const char *sql, s64 run, const struct row *r, bool settled)
 {
 	sqlite3_stmt *st = NULL;
@@ -275,10 +236,11 @@ static int change(sqlite3 *db, const char *sql, s64 run, const struct row *r, bo
 	return sqlite3_finalize(st) == SQLITE_OK ? 0 : sql_error(db, run);
 }
 
-/* Do events and sums agree who wrote what with calls? */
+/* Do events and sums agree on the bytes that each component wrote with calls? */
 static int is_agreed(const struct fileio *f, sqlite3 *db, s64 run, u32 file, u32 owner, bool *yes)
 {
-	static const char sql[] = "SELECT component, write_bytes FROM file_io WHERE run = ?1 AND file = ?2 AND owner = ?3";
+	static const char sql[] =
+		"SELECT component, write_bytes FROM file_io WHERE run = ?1 AND file = ?2 AND owner = ?3";
 	u64 sum[COMPONENT_MAX] = { 0 };
 	sqlite3_stmt *st = NULL;
 	int rc = sqlite3_prepare_v2(db, sql, -1, &st, NULL);
@@ -301,7 +263,8 @@ static int is_agreed(const struct fileio *f, sqlite3 *db, s64 run, u32 file, u32
 	return rc == SQLITE_DONE ? 0 : sql_error(db, run);
 }
 
-static int split(struct fileio *f, sqlite3 *db, s64 run, u32 file, u32 owner, u64 submitted, u64 written)
+static int split(struct fileio *f, sqlite3 *db, s64 run, u32 file, u32 owner, u64 submitted,
+		 u64 written)
 {
 	const struct row *r;
 	bool agreed = false;
@@ -314,7 +277,8 @@ static int split(struct fileio *f, sqlite3 *db, s64 run, u32 file, u32 owner, u6
 		sum += (r = row_find(f, file, owner, i)) ? r->written : 0;
 	if (sum != submitted)
 		return 0;
-	err = change(db, clear_sql, run, &(struct row){ .file = file, .owner = owner }, submitted == written);
+	err = change(db, clear_sql, run, &(struct row){ .file = file, .owner = owner },
+		     submitted == written);
 	for (u8 i = 0; i < COMPONENT_MAX && !err; i++)
 		if ((r = row_find(f, file, owner, i)) && r->written)
 			err = change(db, put_sql, run, r, submitted == written);
@@ -332,7 +296,7 @@ static int split_all(struct fileio *f, sqlite3 *db, s64 run)
 		return sql_error(db, run);
 	sqlite3_bind_int64(st, 1, run);
 	sqlite3_bind_int64(st, 2, COMPONENT_SHARED);
-	while (!err && (rc = sqlite3_step(st)) == SQLITE_ROW) { /* the table changes under no query */
+	while (!err && (rc = sqlite3_step(st)) == SQLITE_ROW) { /* no query sees its table change */
 		if (n == room) {
 			void *more = reallocarray(all, room = room ? 2 * room : 64, sizeof(*all));
 
@@ -350,7 +314,8 @@ static int split_all(struct fileio *f, sqlite3 *db, s64 run)
 	for (size_t i = 0; i < n && !err; i++)
 		err = split(f, db, run, all[i].file, all[i].owner, all[i].submitted, all[i].written);
 	free(all);
-	return err ? err : change(db, tidy_sql, run, &(struct row){ .component = COMPONENT_SHARED }, false);
+	return err ? err :
+	       change(db, tidy_sql, run, &(struct row){ .component = COMPONENT_SHARED }, false);
 }
 
 static int rebuild(struct fileio *f, sqlite3 *db, s64 run)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* interval.c - dirty ranges of a file as a treap (a search tree by position, a heap by a random priority). */
+/* interval.c - dirty ranges of a file as a treap: a search tree by position, a heap by priority. */
 #include <errno.h>
 #include <stdlib.h>
 #include "interval.h"
@@ -43,7 +43,7 @@ static struct interval *node(u64 from, u64 to, u32 owner)
 	return n;
 }
 
-/* Everything in a lies before everything in b. */
+/* Joins two trees: everything in a lies before everything in b. */
 static struct interval *merge(struct interval *a, struct interval *b)
 {
 	if (!a || !b)
@@ -56,7 +56,7 @@ static struct interval *merge(struct interval *a, struct interval *b)
 	return b;
 }
 
-/* Into the nodes that begin before `at`, and the others. */
+/* Splits a tree into the nodes that begin before `at`, and the rest. */
 static void split(struct interval *t, u64 at, struct interval **before, struct interval **rest)
 {
 	while (t) {
@@ -87,7 +87,7 @@ static struct interval **first_of(struct interval **t)
 	return t;
 }
 
-/* Makes `at` a border: an interval that spans it becomes two. */
+/* Makes `at` a border: splits the interval that spans it. */
 static int border(struct interval **set, u64 at)
 {
 	struct interval *t = *set, *span = NULL, *tail, *before, *rest;
@@ -111,7 +111,7 @@ static int border(struct interval **set, u64 at)
 	return 0;
 }
 
-/* Appends to a set whose end lies before n; joins neighbours of one owner. Takes n over. */
+/* Appends n, which it then owns, to a set that ends before n; joins neighbours of one owner. */
 static void append(struct interval **set, struct interval *n)
 {
 	struct interval **last = last_of(set);
@@ -124,7 +124,7 @@ static void append(struct interval **set, struct interval *n)
 	*set = merge(*set, n);
 }
 
-/* Appends the nodes of `old` to `set` in order, with what is missing between them up to `to`, from *at on. */
+/* Appends the nodes of `old` to `set` in order, and fills the gaps between *at and `to`. */
 static int fill(struct interval **set, struct interval *old, u64 *at, u32 owner, u64 *fresh)
 {
 	struct interval *right, *gap;
@@ -149,7 +149,7 @@ static int fill(struct interval **set, struct interval *old, u64 *at, u32 owner,
 	return fill(set, right, at, owner, fresh) ? -ENOMEM : err;
 }
 
-/* Appends all of `rest`; only its first node can have a neighbour to be joined with. */
+/* Appends all of `rest`. Only its first node can be joined with its neighbour. */
 static void append_rest(struct interval **set, struct interval *rest)
 {
 	struct interval **first = first_of(&rest), *n = *first;
@@ -199,7 +199,8 @@ static void give(struct interval *t, void (*given)(void *arg, u32 owner, u64 byt
 	drop(t);
 }
 
-int interval_take(struct interval **set, u64 from, u64 to, void (*given)(void *arg, u32 owner, u64 bytes), void *arg)
+int interval_take(struct interval **set, u64 from, u64 to,
+		  void (*given)(void *arg, u32 owner, u64 bytes), void *arg)
 {
 	struct interval *before, *inside, *rest;
 
@@ -214,7 +215,8 @@ int interval_take(struct interval **set, u64 from, u64 to, void (*given)(void *a
 	return 0;
 }
 
-void interval_look(const struct interval *t, u64 from, u64 to, void (*given)(void *arg, u32 owner, u64 bytes), void *arg)
+void interval_look(const struct interval *t, u64 from, u64 to,
+		   void (*given)(void *arg, u32 owner, u64 bytes), void *arg)
 {
 	u64 low, high;
 

@@ -1,30 +1,32 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
 /* ledger.c - the dirty ledger of a run (METRICS section 3), simulated from its events.
  *
- * The kernel says that a folio went dirty, not which bytes. So what writes touched and what data bios carried away is played
- * through again, file by file, in the order in which the operations began. In every row
+ * The kernel reports which folio was dirtied, not which bytes. The ledger therefore replays the
+ * ranges of writes and of data bios, file by file, in the order in which the operations began.
+ * In every row
  *
  *     dirty_start + dirtied + unexpected = written + cancelled + dirty_end
  *
- * holds by construction; whether the simulation was right shows in `unexpected` (a bio carried what it did not hold) and,
- * after a settle, in `dirty_end` (it holds what no bio carried) without `dirty_late`, which somebody dirtied since settling began:
- * together they are the residual. What was dirty before the run is known by two silences: nobody is known to have written what
- * the bio carries, and in the whole run nothing on its device went dirty without somebody who is known.
+ * holds by construction. The residual shows whether the simulation was right: `unexpected` (a bio
+ * carried bytes that were not dirty) plus, after a settle, `dirty_end` (no bio carried them) minus
+ * `dirty_late` (dirtied since settling began). Bytes count as dirty before the run when the bio
+ * that carries them has no owner, and no folio on its device was dirtied without an owner.
  *
- * Memory is held for the files that have dirty bytes, or blocks of another size than most; the rows go into a temporary table of
- * SQLite whenever there are ROWS_MAX of them, and from there into the table when the run has ended.
+ * Files stay in memory while they have dirty bytes, or when their block size is unusual. The rows
+ * move to a temporary table of SQLite whenever there are ROWS_MAX of them, and from there to the
+ * table when the run has ended.
  */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "ledger_parts.h"
+#include "ledger.h"
 #include "volume.h"
 
-#define WINDOW (1u << 16)         /* operations that may overtake one that takes long, before the slow way is needed */
-#define INTERVALS_MAX (1u << 18)  /* what the tracer may hold in memory: 16 MiB */
-#define LATE (1U << 31)           /* bit of an interval's owner: dirtied after settling had begun */
+#define WINDOW (1u << 16)         /* operations that may overtake a long one before all is sorted */
+#define INTERVALS_MAX (1u << 18)  /* bounds the tracer's memory: 16 MiB */
+#define LATE (1U << 31)           /* bit of an interval's owner: dirtied since settling began */
 
 /* ---- the simulation ---- */
 
@@ -34,7 +36,7 @@ static void add(struct ledger *g, u64 *sum, u64 bytes)
 		g->overflow = true;
 }
 
-/* What of it is submitted for the first time: of the file whose row that is. */
+/* Adds the bytes of a bio that were not submitted before in the run. */
 static void add_covered(struct ledger *g, struct row *r, const struct op *o)
 {
 	u64 fresh;
@@ -50,7 +52,7 @@ struct taken {
 	u32 file;
 	u64 bytes;
 	size_t column;          /* offset in struct row */
-	const struct op *bio;   /* that carries it, until a row has it */
+	const struct op *bio;   /* carries the bytes; NULL once a row has its covered bytes */
 };
 
 static void count_taken(void *arg, u32 owner, u64 bytes)
@@ -93,7 +95,7 @@ static u64 block_of(struct ledger *g, u32 file)
 	return f ? f->block : BLOCK_BYTES;
 }
 
-/* What may be dirty is known to be now, or to be gone. Returns its bytes. */
+/* Removes a range that may be dirty: it is known now to be dirty or clean. Returns its bytes. */
 static u64 take_may(struct ledger *g, struct file *f, u64 from, u64 to)
 {
 	u64 bytes = 0;
@@ -114,7 +116,9 @@ static void apply_may(struct ledger *g, struct file *f, const struct op *o, u64 
 
 static void apply_dirty(struct ledger *g, const struct op *o)
 {
-	u64 block = block_of(g, o->file), from = block_down(o->from, block), to = block_up(o->to, block), fresh = 0;
+	u64 block = block_of(g, o->file), fresh = 0;
+	u64 from = block_down(o->from, block), to = block_up(o->to, block);
+	u32 owner = o->ts >= g->settle ? o->owner | LATE : o->owner;
 	struct row *r = ledger_row(g, o->file, o->owner);
 	struct file *f;
 
@@ -122,14 +126,14 @@ static void apply_dirty(struct ledger *g, const struct op *o)
 		return;
 	if (o->what != OP_MMAP)
 		add(g, &r->touched, to - from);
-	if (!o->file) /* a file without a number cannot be told from another: what its bios carry will be unexpected */
+	if (!o->file) /* files without an id cannot be told apart: their bios are unexpected */
 		return;
 	f = ledger_file_of(g, o->file);
 	if (f && f->may)
 		take_may(g, f, from, to);
 	if (f && o->may > to)
 		apply_may(g, f, o, to, block_up(o->may, block));
-	if (f && interval_add(&f->dirty, from, to, o->ts >= g->settle ? o->owner | LATE : o->owner, &fresh))
+	if (f && interval_add(&f->dirty, from, to, owner, &fresh))
 		g->err = -ENOMEM;
 	add(g, &r->dirtied, fresh);
 	if (o->what == OP_WRITE)
@@ -152,7 +156,8 @@ static void apply_direct(struct ledger *g, const struct op *o)
 	add(g, &r->direct, block_up(o->to, block) - block_down(o->from, block));
 }
 
-/* What direct I/O submitted: more than the calls where the file system pads blocks with zeros, less than the blocks where not. */
+/* Direct I/O submits more than the calls wrote where the file system pads blocks with zeros, and
+ * less than whole blocks elsewhere. */
 static void apply_bio_direct(struct ledger *g, const struct op *o)
 {
 	struct row *r = ledger_row(g, o->file, o->owner);
@@ -163,7 +168,7 @@ static void apply_bio_direct(struct ledger *g, const struct op *o)
 	add_covered(g, r, o);
 }
 
-/* Zeros that the kernel submits where no call wrote: what is asked for is what goes to the device. */
+/* Zeros that the kernel submits where no call wrote: blkdev_issue_zeroout() and the like. */
 static void apply_bio_zeroed(struct ledger *g, const struct op *o)
 {
 	apply_direct(g, o);
@@ -181,17 +186,20 @@ static void take(struct ledger *g, const struct op *o, u64 from, u64 to, struct 
 	ledger_file_drop(g, f);
 }
 
-/* A copy into a synchronous file, and requests of one io_submit(2), write back part by part: where two of them meet inside of a
- * block, it goes dirty again while the call lasts. Known by who carries it: the caller itself, before the call returned. */
+/* Bytes of a bio that its own call had dirtied again. A copy into a synchronous file, and an
+ * io_submit(2) of several requests, write back part by part: a block in which two parts meet is
+ * dirtied again before the call returns. The submitter of such a bio is the caller itself. */
 static u64 dirtied_again(const struct ledger *g, const struct op *o)
 {
 	u64 bytes = 0;
 
 	for (u32 i = 0; i < PARTED_MAX && i < g->parted_n; i++) {
 		const struct op *p = &g->parted[i];
-		u64 from = p->from > o->from ? p->from : o->from, to = p->to < o->to ? p->to : o->to;
+		u64 from = p->from > o->from ? p->from : o->from;
+		u64 to = p->to < o->to ? p->to : o->to;
+		bool same = p->file == o->file && p->owner == o->owner && p->task == o->task;
 
-		if (p->file == o->file && p->owner == o->owner && p->task == o->task && o->ts >= p->ts && o->ts <= p->end && from < to)
+		if (same && o->ts >= p->ts && o->ts <= p->end && from < to)
 			bytes += to - from;
 	}
 	return bytes;
@@ -212,7 +220,7 @@ static void apply_bio(struct ledger *g, const struct op *o)
 	if (t.bio)
 		add_covered(g, r, o);
 	may += dirtied_again(g, o);
-	if (!o->owner) /* nobody's: dirty before it may have been dirtied */
+	if (!o->owner) /* dirty before the run */
 		may = 0;
 	else if (may > rest)
 		may = rest;
@@ -221,11 +229,12 @@ static void apply_bio(struct ledger *g, const struct op *o)
 	add(g, o->owner ? &r->unexpected : &r->dirty_start, rest - may);
 }
 
-/* Only whole blocks go: the rest of a block that is cut is zeroed and stays. */
+/* Only whole blocks are cancelled: the rest of a truncated block is zeroed and stays dirty. */
 static void apply_cancel(struct ledger *g, const struct op *o)
 {
 	struct taken t = { g, o->file, 0, offsetof(struct row, cancelled), NULL };
-	u64 block = block_of(g, o->file), from = block_up(o->from, block), to = o->to == ~0ULL ? o->to : block_down(o->to, block);
+	u64 block = block_of(g, o->file), from = block_up(o->from, block);
+	u64 to = o->to == ~0ULL ? o->to : block_down(o->to, block);
 	struct file *f = ledger_file_find(g, o->file);
 
 	if (f && f->may)
@@ -238,7 +247,8 @@ static void apply(struct ledger *g, const struct op *o)
 	static void (*const how[])(struct ledger *, const struct op *) = {
 		[OP_WRITE] = apply_dirty, [OP_DIRECT] = apply_direct, [OP_MMAP] = apply_dirty,
 		[OP_BIO] = apply_bio, [OP_BIO_DIRECT] = apply_bio_direct,
-		[OP_BIO_ZEROED] = apply_bio_zeroed, [OP_CUT] = apply_cancel, [OP_PUNCH] = apply_cancel, [OP_EVICT] = apply_cancel,
+		[OP_BIO_ZEROED] = apply_bio_zeroed,
+		[OP_CUT] = apply_cancel, [OP_PUNCH] = apply_cancel, [OP_EVICT] = apply_cancel,
 	};
 
 	how[o->what](g, o);
@@ -260,10 +270,11 @@ static int compare_op(const void *a, const void *b)
 {
 	const struct op *x = a, *y = b;
 
-	return x->ts != y->ts ? (x->ts > y->ts) - (x->ts < y->ts) : (x->seq > y->seq) - (x->seq < y->seq);
+	return x->ts != y->ts ? (x->ts > y->ts) - (x->ts < y->ts) :
+	       (x->seq > y->seq) - (x->seq < y->seq);
 }
 
-/* Applies the first n of the window in order. */
+/* Sorts the window and applies its first n operations. */
 static void apply_first(struct ledger *g, size_t n)
 {
 	size_t i;
@@ -285,7 +296,7 @@ void ledger_flush(struct ledger *g)
 	apply_first(g, g->n);
 }
 
-/* Events come in the order in which operations ended: almost that in which they began. */
+/* Events come in the order in which the operations ended, which is nearly that of their begin. */
 void ledger_push(struct ledger *g, const struct op *o)
 {
 	if (o->ts < g->applied)
@@ -296,16 +307,18 @@ void ledger_push(struct ledger *g, const struct op *o)
 		apply_first(g, WINDOW);
 }
 
-/* What a kind of operation does to the ledger. Writes are those of S: what the VFS and below see is the same bytes. */
+/* Effect of each kind on the ledger. Writes are those of S: the VFS sees the same bytes again. */
 static u8 kind_what[256] = {
-	[KIND_DIRTY_MMAP] = OP_MMAP, [KIND_FS_TRUNCATE] = OP_CUT, [KIND_FS_PUNCH] = OP_PUNCH, [KIND_FS_EVICT] = OP_EVICT,
-	[KIND_FS_TAKEN] = OP_PUNCH,
+	[KIND_DIRTY_MMAP] = OP_MMAP, [KIND_FS_TRUNCATE] = OP_CUT, [KIND_FS_PUNCH] = OP_PUNCH,
+	[KIND_FS_EVICT] = OP_EVICT, [KIND_FS_TAKEN] = OP_PUNCH,
 };
 
-/* Calls that may write in parts: each is written back before the next where the file is synchronous. */
+/* Calls that may write in parts, each of which is written back before the next if the file is
+ * synchronous. */
 static bool in_parts(u32 kind)
 {
-	return kind == KIND_SENDFILE_OUT || kind == KIND_SPLICE_OUT || kind == KIND_COPY_OUT || kind == KIND_AIO_WRITE;
+	return kind == KIND_SENDFILE_OUT || kind == KIND_SPLICE_OUT || kind == KIND_COPY_OUT ||
+	       kind == KIND_AIO_WRITE;
 }
 
 static void fill_kinds(void)
@@ -383,7 +396,7 @@ void ledger_events(struct ledger *g, const struct iot_event *e, size_t n)
 		g->failed = true;
 }
 
-/* 0 and what cannot be the size of a block say nothing. */
+/* Sizes that no file system has are ignored, 0 among them. */
 void ledger_file(struct ledger *g, u32 id, u64 block)
 {
 	struct file *f;
@@ -396,7 +409,7 @@ void ledger_file(struct ledger *g, u32 id, u64 block)
 	if (!f || f->block == block)
 		return;
 	f->block = block;
-	g->failed = id <= g->file_applied; /* perhaps too late: the store says it again, before the first operation */
+	g->failed = id <= g->file_applied; /* may be too late: the replay reads all sizes first */
 }
 
 void ledger_forget(struct ledger *g)
@@ -441,22 +454,4 @@ void ledger_close(struct ledger *g)
 	free(g->ops);
 	free(g->aliases);
 	free(g);
-}
-
-int ledger_write(struct ledger *g, void *db, long long run)
-{
-	return g ? ledger_write_all(g) : ledger_build(db, run);
-}
-
-int ledger_build(void *db, long long run)
-{
-	struct ledger *g = ledger_open(db, run);
-	int err;
-
-	if (!g)
-		return fail_as(-ENOMEM, 0, "the ledger of run %lld: no memory", run);
-	g->failed = true; /* it has seen nothing */
-	err = ledger_write(g, db, run);
-	ledger_close(g);
-	return err;
 }

@@ -1,23 +1,25 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* ledger_table.c - the tables of the ledger: rows, files, and other numbers of a file. */
+/* ledger_table.c - the tables of the ledger: rows, files, and aliases of files. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "ledger_parts.h"
+#include "ledger_table.h"
 
 #define ROWS_MAX (1u << 15)       /* rows in memory: 6 MiB */
 
 int ledger_sql_error(struct ledger *g)
 {
-	return g->err = fail_as(-EIO, 0, "the ledger of run %lld: %s", (long long)g->run, sqlite3_errmsg(g->db));
+	return g->err = fail_as(-EIO, 0, "the ledger of run %lld: %s", (long long)g->run,
+				sqlite3_errmsg(g->db));
 }
 
 /* ---- rows on disk ---- */
 
 static void write_row(struct ledger *g, sqlite3_stmt *st, const struct row *r)
 {
-	const u64 values[] = { r->file, r->owner, r->dev, r->touched, r->dirtied, r->absorbed, r->written, r->direct, r->submitted,
-			       r->cancelled, r->dirty_end, r->dirty_late, r->dirty_start, r->unexpected, r->covered };
+	const u64 values[] = { r->file, r->owner, r->dev, r->touched, r->dirtied, r->absorbed, r->written,
+			       r->direct, r->submitted, r->cancelled, r->dirty_end, r->dirty_late,
+			       r->dirty_start, r->unexpected, r->covered };
 	size_t i;
 
 	for (i = 0; i < sizeof(values) / sizeof(*values); i++)
@@ -29,30 +31,38 @@ static void write_row(struct ledger *g, sqlite3_stmt *st, const struct row *r)
 		ledger_sql_error(g);
 }
 
-/* What is there is added to. */
-#define ADDS " ON CONFLICT(file, owner, dev) DO UPDATE SET touched = touched + excluded.touched, dirtied = dirtied + excluded.dirtied," \
-	" absorbed = absorbed + excluded.absorbed, written = written + excluded.written, direct = direct + excluded.direct," \
+/* Adds the sums to those of a row that is there already. */
+#define ADDS " ON CONFLICT(file, owner, dev) DO UPDATE SET touched = touched + excluded.touched," \
+	" dirtied = dirtied + excluded.dirtied, absorbed = absorbed + excluded.absorbed," \
+	" written = written + excluded.written, direct = direct + excluded.direct," \
 	" submitted = submitted + excluded.submitted, cancelled = cancelled + excluded.cancelled," \
 	" dirty_end = dirty_end + excluded.dirty_end, dirty_late = dirty_late + excluded.dirty_late," \
-	" dirty_start = dirty_start + excluded.dirty_start, unexpected = unexpected + excluded.unexpected, covered = covered + excluded.covered"
+	" dirty_start = dirty_start + excluded.dirty_start, unexpected = unexpected + excluded.unexpected," \
+	" covered = covered + excluded.covered"
 
 int ledger_join(struct ledger *g)
 {
-	static const char sql[] = "CREATE TEMP TABLE ledger_on AS SELECT * FROM temp.ledger_part WHERE dev > 0; DELETE FROM temp.ledger_part WHERE dev > 0;"
-		" INSERT INTO temp.ledger_part SELECT file, owner, 0, touched, dirtied, absorbed, written, direct, submitted, cancelled, dirty_end,"
-		" dirty_late, dirty_start, unexpected, covered FROM temp.ledger_on WHERE true" ADDS "; DROP TABLE temp.ledger_on";
+	static const char sql[] =
+		"CREATE TEMP TABLE ledger_on AS SELECT * FROM temp.ledger_part WHERE dev > 0;"
+		" DELETE FROM temp.ledger_part WHERE dev > 0;"
+		" INSERT INTO temp.ledger_part SELECT file, owner, 0, " LEDGER_SUMS " FROM temp.ledger_on WHERE true" ADDS ";"
+		" DROP TABLE temp.ledger_on";
 
 	return sqlite3_exec(g->db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : ledger_sql_error(g);
 }
 
 int ledger_spill(struct ledger *g)
 {
-	static const char make[] = "CREATE TEMP TABLE IF NOT EXISTS ledger_part(file INTEGER, owner INTEGER, dev INTEGER, touched, dirtied, absorbed,"
-		" written, direct, submitted, cancelled, dirty_end, dirty_late, dirty_start, unexpected, covered, PRIMARY KEY(file, owner, dev)) WITHOUT ROWID";
-	static const char sql[] = "INSERT INTO temp.ledger_part VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)" ADDS;
+	static const char make[] =
+		"CREATE TEMP TABLE IF NOT EXISTS ledger_part(file INTEGER, owner INTEGER, dev INTEGER, " LEDGER_SUMS ","
+		" PRIMARY KEY(file, owner, dev)) WITHOUT ROWID";
+	static const char sql[] =
+		"INSERT INTO temp.ledger_part"
+		" VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)" ADDS;
 	sqlite3_stmt *st = NULL;
 
-	if (sqlite3_exec(g->db, make, NULL, NULL, NULL) != SQLITE_OK || sqlite3_prepare_v2(g->db, sql, -1, &st, NULL) != SQLITE_OK)
+	if (sqlite3_exec(g->db, make, NULL, NULL, NULL) != SQLITE_OK ||
+	    sqlite3_prepare_v2(g->db, sql, -1, &st, NULL) != SQLITE_OK)
 		return ledger_sql_error(g);
 	g->spilled = true;
 	for (const struct row *r = g->rows; !g->err && r; r = r->hh.next)

@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* sectors.h - which parts of files were seen already: how much of what is submitted is there for the first time. Not for other folders.
+/* sectors.h - the sectors of files that were submitted in the run: how many of a request are new.
  *
- * A bit a sector of 512 bytes, 64 of them by file and place in one hash table: no call costs more for a file that is written at random.
+ * One bit for each sector of 512 bytes, 64 of them by file and position in one hash table, so that
+ * random writes cost no more than sequential ones.
  */
 #ifndef IOT_STREAM_SECTORS_H
 #define IOT_STREAM_SECTORS_H
 
 #include <stdbool.h>
+#include "hash.h"
 #include "wire.h"
 
 /* One table; all zero: empty. */
 struct sectors {
-	struct sectors_part *part;
-	size_t n, room;
+	struct hash_array parts;
 };
 
-/* Marks [from, to) of the file, rounded out to sectors. Returns true, and the bytes that were not marked before in *fresh; or false:
- * there is no room or memory for all of them, or they are more than a request can be. */
+/* Marks [from, to) of the file, rounded out to sectors. Returns true, and the bytes that were not
+ * marked before in *fresh. Returns false when there is no room or memory for all of them, or when
+ * the range is longer than a request can be. */
 bool sectors_add(struct sectors *, u32 file, u64 from, u64 to, u64 *fresh);
 
 void sectors_free(struct sectors *);

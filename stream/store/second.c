@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* second.c - the aggregates of a run by second, without what no report of time tells apart.
+/* second.c - the aggregates of a run by second, only as detailed as timelines need.
  *
- * A run of a thousand processes has a thousand rows a second and kind in agg. Timelines show lines, by names of processes: so the sums of
- * processes that have one name, and are of one system, are one row here, of the first of them. Rows of agg come nearly in the order of
- * seconds, so one second is held at a time; what comes late makes a second row of the same key, which reports add up.
+ * A run of a thousand processes has a thousand rows for each second and kind in agg. Timelines show
+ * a line for each name of processes: here the sums of all processes of one name and system are one
+ * row, whose owner is the first of them. Rows of agg come nearly in the order of seconds, so that
+ * one second is kept in memory at a time; a late row makes a second row of the same key, and
+ * reports add them up.
  */
 #include <stdlib.h>
-#include "hash_table.h"
+#include "hash.h"
 #include "second.h"
 #include "volume.h"
 
-/* What timelines sum; of all other kinds one row a second and process says that there was something. To add a volume: a row. */
-static const enum volume_row shown[] = { VOLUME_S, VOLUME_S_r, VOLUME_B, VOLUME_B_r, VOLUME_flushes };
+/* Volumes that timelines sum. Other kinds get one row for each second and process that had any. To
+ * add a volume: a row. */
+static const enum volume_row shown[] = {
+	VOLUME_S, VOLUME_S_r, VOLUME_B, VOLUME_B_r, VOLUME_flushes
+};
 
 struct row {
 	u32 kind, cause, sub, flags, owner, dev, dev_known; /* the key */
@@ -23,22 +28,22 @@ struct row {
 enum { SEC, KIND, OWNER, DEV, CAUSE, SUB, FLAGS, OPS, BYTES };
 
 struct name {
-	u32 id, number;         /* of those of which the rest is the same */
+	u32 id, number;         /* number: equal for processes of one name and system */
 	bool kthread;
 	char *comm, *system;    /* system: NULL: none */
 };
 
 struct second {
 	s64 run, sec;
-	struct row *rows;       /* of that second */
+	struct row *rows;       /* of the current second */
 	bool wanted[KIND_MAX];
-	struct name *names;     /* by id */
-	u32 *first;             /* of each name: the first process that comes; 0: none yet */
+	struct name *names;     /* sorted by id */
+	u32 *first;             /* by number: the first process in agg; 0: none yet */
 	size_t n;
 	sqlite3_stmt *read, *put;
 };
 
-/* Processes in the order of their numbers, and what timelines tell of them. */
+/* Selects the processes in the order of their ids, with what tells them apart in timelines. */
 static const char names_sql[] =
 	"SELECT id, kthread, comm, system FROM process WHERE run = ?1 AND id > 2 ORDER BY id";
 static const char clear_sql[] = "DELETE FROM agg_second WHERE run = ?1";
@@ -46,7 +51,8 @@ static const char read_sql[] =
 	"SELECT sec, kind, owner, dev, cause, sub, flags, ops, bytes"
 	" FROM agg WHERE rowid >= ?2 AND run = ?1";
 static const char put_sql[] =
-	"INSERT INTO agg_second(run, sec, kind, owner, dev, cause, sub, flags, ops, bytes) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
+	"INSERT INTO agg_second(run, sec, kind, owner, dev, cause, sub, flags, ops, bytes)"
+	" VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
 
 static int clear(sqlite3 *db, s64 run)
 {
@@ -77,7 +83,8 @@ static int compare_name(const void *a, const void *b)
 
 static int read_name(struct second *s, sqlite3_stmt *st, size_t *room)
 {
-	const char *comm = (const char *)sqlite3_column_text(st, 2), *system = (const char *)sqlite3_column_text(st, 3);
+	const char *comm = (const char *)sqlite3_column_text(st, 2);
+	const char *system = (const char *)sqlite3_column_text(st, 3);
 	struct name *name;
 
 	if (s->n == *room) {
@@ -88,7 +95,8 @@ static int read_name(struct second *s, sqlite3_stmt *st, size_t *room)
 		s->names = more;
 	}
 	name = &s->names[s->n++];
-	*name = (struct name){ .id = sqlite3_column_int64(st, 0), .kthread = sqlite3_column_int(st, 1), .comm = strdup(comm ? comm : "") };
+	*name = (struct name){ .id = sqlite3_column_int64(st, 0), .kthread = sqlite3_column_int(st, 1),
+			       .comm = strdup(comm ? comm : "") };
 	name->system = system ? strdup(system) : NULL;
 	return name->comm && (name->system || !system) ? SQLITE_OK : SQLITE_NOMEM;
 }
@@ -129,11 +137,12 @@ static int read_names(sqlite3 *db, struct second *s)
 	return rc == SQLITE_DONE ? number_names(s) : rc;
 }
 
-/* Whom the sums of a process are put down to. */
+/* Returns the process whose row has the sums of `owner`. */
 static u32 owner_of(struct second *s, u32 owner)
 {
-	struct name key = { .id = owner }, *name = s->n ? bsearch(&key, s->names, s->n, sizeof(key), compare_id) : NULL;
+	struct name key = { .id = owner }, *name;
 
+	name = s->n ? bsearch(&key, s->names, s->n, sizeof(key), compare_id) : NULL;
 	if (!name)
 		return owner;
 	if (!s->first[name->number])
@@ -143,7 +152,8 @@ static u32 owner_of(struct second *s, u32 owner)
 
 static int put_row(struct second *s, const struct row *r)
 {
-	const u64 values[] = { s->run, s->sec, r->kind, r->owner, r->dev, r->cause, r->sub, r->flags, r->ops, r->bytes };
+	const u64 values[] = { s->run, s->sec, r->kind, r->owner, r->dev, r->cause, r->sub, r->flags,
+			       r->ops, r->bytes };
 
 	for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++)
 		sqlite3_bind_int64(s->put, i + 1, values[i]);
@@ -163,7 +173,7 @@ static int put_second(struct second *s)
 	return rc;
 }
 
-/* The sums of what agrees in all of that. NULL: no memory. */
+/* Returns the row of the current row of agg; NULL: no memory. */
 static struct row *row_of(struct second *s, u32 owner)
 {
 	u32 kind = sqlite3_column_int64(s->read, KIND);
@@ -187,7 +197,7 @@ static struct row *row_of(struct second *s, u32 owner)
 	return r;
 }
 
-/* A sum that leaves 64 bits is for reports to refuse, which then read agg. */
+/* Adds a row of agg. Sums may leave 64 bits: reports refuse such sums, and read agg. */
 static int add(struct second *s)
 {
 	s64 sec = sqlite3_column_int64(s->read, SEC), owner = sqlite3_column_int64(s->read, OWNER);
@@ -209,7 +219,8 @@ static int add(struct second *s)
 
 static int sum_up(sqlite3 *db, struct second *s, s64 first)
 {
-	int rc = sqlite3_prepare_v2(db, read_sql, -1, &s->read, NULL) ?: sqlite3_prepare_v2(db, put_sql, -1, &s->put, NULL);
+	int rc = sqlite3_prepare_v2(db, read_sql, -1, &s->read, NULL) ?:
+		 sqlite3_prepare_v2(db, put_sql, -1, &s->put, NULL);
 
 	if (rc == SQLITE_OK)
 		rc = sqlite3_bind_int64(s->read, 1, s->run) ?: sqlite3_bind_int64(s->read, 2, first);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
 /* store.c - the sink that writes a SQLite store.
  *
- * One transaction from commit to commit in WAL mode with synchronous=FULL: what was committed survives kill -9 and loss of
- * power. Events are collected (batch.c) and put in with each commit; no index is kept on them.
+ * One transaction lasts from commit to commit, in WAL mode with synchronous=FULL: committed records
+ * survive kill -9 and loss of power. Events are collected (batch.c) and inserted with each commit;
+ * their table has no index.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include "batch.h"
-#include "fileio.h"
+#include "dirty.h"
 #include "journal.h"
-#include "ledger.h"
 #include "memory.h"
 #include "opener.h"
 #include "schema.h"
@@ -20,16 +20,16 @@ struct store {
 	struct sink sink;
 	struct opener o;
 	sqlite3 *db;            /* of `o` */
-	int shm;                /* it keeps locks; closing it earlier would drop SQLite's locks too */
+	int shm;                /* keeps SQLite's locks: closing it earlier would drop them */
 	int err;                /* of an earlier call: nothing more is written */
 	bool began, ended;      /* a transaction is open; it holds the end of the run */
 	bool aside;             /* an incomplete attempt at the same run is there */
 	s64 run;                /* 0: none yet */
-	s64 first_agg;          /* the rowid from which on table agg may have rows of the run */
+	s64 first_agg;          /* rows of the run in table agg have this rowid or a larger one */
 	struct batch *batch;    /* events of this transaction, or of the next one */
-	struct iot_event *copy; /* room for IOT_EVENT_BATCH, with components that fileio.c found; while `fileio` */
-	struct ledger *ledger;  /* of the run, when it has events */
-	struct fileio *fileio;  /* likewise */
+	struct iot_event *copy; /* events with the components that fileio.c found; while `fileio` */
+	struct ledger *ledger;  /* of the run, if it has events */
+	struct fileio *fileio;  /* of the run, if it has events */
 	sqlite3_stmt *insert[REC_MAX], *total;
 };
 
@@ -47,7 +47,8 @@ static int exec(struct store *s, const char *sql, const char *what)
 	return rc == SQLITE_OK ? 0 : sql_fail(s, rc, what);
 }
 
-/* SQLite never syncs the index of its log. What is dirty when a run begins would reach the device inside it, as nobody's. */
+/* Syncs the index of SQLite's log, which SQLite never does. Its dirty pages would otherwise reach
+ * the device inside the run, without an owner. */
 static void sync_index(struct store *s)
 {
 	auto_free char *name = NULL;
@@ -63,7 +64,8 @@ static int open_schema(struct store *s, bool fresh)
 	int err = fresh ? exec(s, "PRAGMA page_size = 16384", "cannot be set up") : 0, rc;
 
 	if (!err)
-		err = journal_begin(&s->o) ?: exec(s, "PRAGMA synchronous = FULL; BEGIN IMMEDIATE", "cannot be set up");
+		err = journal_begin(&s->o) ?:
+		      exec(s, "PRAGMA synchronous = FULL; BEGIN IMMEDIATE", "cannot be set up");
 	if (err)
 		return err;
 	s->began = true;
@@ -72,8 +74,9 @@ static int open_schema(struct store *s, bool fresh)
 		rc = schema_dictionaries(s->db);
 	if (rc != SQLITE_OK)
 		return sql_fail(s, rc, "cannot make its tables");
-	/* what is in the log needs room twice until it is one file: not also the tables, while they are empty */
-	err = exec(s, fresh ? "COMMIT; PRAGMA main.wal_checkpoint(TRUNCATE)" : "COMMIT", "cannot be set up");
+	/* until it is one file, the contents of the log need room twice: empty the log now */
+	err = exec(s, fresh ? "COMMIT; PRAGMA main.wal_checkpoint(TRUNCATE)" : "COMMIT",
+		   "cannot be set up");
 	s->began = err;
 	if (!err)
 		sync_index(s);
@@ -82,7 +85,7 @@ static int open_schema(struct store *s, bool fresh)
 
 /* ---- statements ---- */
 
-/* For the sums of agg_total: unsigned, and an error instead of a wrong number. */
+/* Adds sums of agg_total: unsigned, and an error instead of a wrong number. */
 static void sql_add_u64(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
 	u64 a = sqlite3_value_int64(argv[0]), b = sqlite3_value_int64(argv[1]);
@@ -107,18 +110,20 @@ static int prepare(struct store *s, const char *sql, sqlite3_stmt **out)
 	return rc == SQLITE_OK ? 0 : sql_fail(s, rc, "cannot prepare to write");
 }
 
-/* Sums by file come every second and are kept by run. */
+/* Prints how a row of file_io is added to the row of its key: there is one row for a run, not one
+ * for each second. */
 static void put_addition(FILE *f, const struct table *t)
 {
 	const char *separator = " WHERE 1 ON CONFLICT DO UPDATE SET ";
 
 	for (size_t i = table_find(t, "component") + 1; i < t->n; i++) {
-		fprintf(f, "%s%s = iot_add(%s, excluded.%s)", separator, t->cols[i].name, t->cols[i].name, t->cols[i].name);
+		fprintf(f, "%s%s = iot_add(%s, excluded.%s)", separator, t->cols[i].name,
+			t->cols[i].name, t->cols[i].name);
 		separator = ", ";
 	}
 }
 
-/* The statement *sql that was written to f. */
+/* Prepares the statement *sql that was written to f, closes f and frees *sql. */
 static int prepare_text(struct store *s, FILE *f, char **sql, sqlite3_stmt **st)
 {
 	int err = fclose(f) ? fail_as(-ENOMEM, 0, "%s: no memory", s->sink.name) : prepare(s, *sql, st);
@@ -136,8 +141,9 @@ static int prepare_record(struct store *s, unsigned int type)
 
 	if (!f)
 		return fail_as(-ENOMEM, 0, "%s: no memory", s->sink.name);
-	/* a process, file or device that comes again replaces what was known; a run never does */
-	fprintf(f, "INSERT OR %s INTO %s(run", type == REC_run || type == REC_end || type == REC_file_io ? "ABORT" : "REPLACE", schema_table(type));
+	/* a process, file or device that comes again replaces its row; a run never does */
+	fprintf(f, "INSERT OR %s INTO %s(run", type == REC_run || type == REC_end ||
+		type == REC_file_io ? "ABORT" : "REPLACE", schema_table(type));
 	for (i = 0; i < t->n; i++)
 		fprintf(f, ", %s", t->cols[i].name);
 	fprintf(f, ") SELECT ?1");
@@ -148,12 +154,14 @@ static int prepare_record(struct store *s, unsigned int type)
 	return prepare_text(s, f, &sql, &s->insert[type]);
 }
 
-/* Sums are added by the name of their column, whatever its place. One that is absent in one row is not known of all. */
+/* Prints how a sum of agg_total is updated. A sum that is absent in one row is absent in the
+ * total. */
 static void put_sum(FILE *f, const struct column *c)
 {
 	const char *how = c->total == TOTAL_MAX ? "iot_max" : "iot_add";
 
-	fprintf(f, "%s = CASE WHEN %s + excluded.%s NOTNULL THEN %s(%s, excluded.%s) END", c->name, c->name, c->name, how, c->name, c->name);
+	fprintf(f, "%s = CASE WHEN %s + excluded.%s NOTNULL THEN %s(%s, excluded.%s) END",
+		c->name, c->name, c->name, how, c->name, c->name);
 }
 
 static int prepare_total(struct store *s)
@@ -192,8 +200,10 @@ static int prepare_all(struct store *s)
 
 	if (rc != SQLITE_OK)
 		return sql_fail(s, rc, "cannot prepare to write");
-	if (sqlite3_create_function(s->db, "iot_add", 2, SQLITE_UTF8 | SQLITE_DETERMINISTIC, NULL, sql_add_u64, NULL, NULL) ||
-	    sqlite3_create_function(s->db, "iot_max", 2, SQLITE_UTF8 | SQLITE_DETERMINISTIC, NULL, sql_max_u64, NULL, NULL))
+	if (sqlite3_create_function(s->db, "iot_add", 2, SQLITE_UTF8 | SQLITE_DETERMINISTIC, NULL,
+				    sql_add_u64, NULL, NULL) ||
+	    sqlite3_create_function(s->db, "iot_max", 2, SQLITE_UTF8 | SQLITE_DETERMINISTIC, NULL,
+				    sql_max_u64, NULL, NULL))
 		return sql_fail(s, SQLITE_NOMEM, "cannot prepare to write");
 	for (type = 0; !err && type < REC_MAX; type++)
 		err = prepare_record(s, type);
@@ -202,7 +212,7 @@ static int prepare_all(struct store *s)
 
 /* ---- the sink ---- */
 
-/* Nothing more is written: what is not committed is not there. */
+/* Rolls back; nothing more is written to this sink. */
 static int undo(struct store *s, int err)
 {
 	if (!sqlite3_get_autocommit(s->db))
@@ -222,7 +232,7 @@ static int begin(struct store *s)
 
 	if (s->err || s->began)
 		return s->err;
-	/* IMMEDIATE would begin it in `batch` too, which is replaced before it is read */
+	/* IMMEDIATE would also begin it in database `batch`, which is replaced before it is read */
 	rc = sqlite3_exec(s->db, "BEGIN; DELETE FROM main.run WHERE 0", NULL, NULL, NULL);
 	if (rc != SQLITE_OK)
 		return give_up(s, rc, "cannot begin to write");
@@ -243,11 +253,12 @@ static int bind_column(sqlite3_stmt *st, int at, const struct table *t, const vo
 	if (!col_present(t, rec, i))
 		return sqlite3_bind_null(st, at);
 	if (c->type == TYPE_STR)
-		return sqlite3_bind_text(st, at, *(const char *const *)((const char *)rec + c->offset), -1, SQLITE_STATIC);
+		return sqlite3_bind_text(st, at, *(const char *const *)((const char *)rec + c->offset),
+					 -1, SQLITE_STATIC);
 	return sqlite3_bind_int64(st, at, col_number(c, rec));
 }
 
-/* All columns of agg but `sec`, the first. */
+/* Adds a record agg to its row of agg_total, which has all columns but the first, `sec`. */
 static int add_total(struct store *s, const void *rec)
 {
 	const struct table *t = table_of(REC_agg);
@@ -271,26 +282,30 @@ static int insert_record(struct store *s, enum rec_type type, const void *rec)
 	return rc == SQLITE_OK ? step(st) : rc;
 }
 
-/* A file that was not used for long has several numbers, and the later ones may have come without a name. */
+/* Gives names to files without one: a file gets another id when it was not used for long, and the
+ * later ids may have come without a name. */
 static int name_files(struct store *s)
 {
 	auto_free char *sql = NULL;
 	int rc = SQLITE_NOMEM;
 
-	if (asprintf(&sql, "CREATE TEMP TABLE named AS SELECT dev, ino, gen, path, component, max(id) FROM file WHERE run = %1$lld"
-		     " AND path IS NOT NULL AND EXISTS (SELECT 1 FROM file WHERE run = %1$lld AND path IS NULL) GROUP BY dev, ino, gen;"
+	if (asprintf(&sql, "CREATE TEMP TABLE named AS SELECT dev, ino, gen, path, component, max(id) FROM file"
+		     " WHERE run = %1$lld AND path IS NOT NULL"
+		     " AND EXISTS (SELECT 1 FROM file WHERE run = %1$lld AND path IS NULL) GROUP BY dev, ino, gen;"
 		     "CREATE INDEX temp.named_key ON named(dev, ino, gen);"
 		     "UPDATE file SET path = n.path, component = n.component FROM temp.named n WHERE file.run = %1$lld"
-		     " AND file.path IS NULL AND n.dev = file.dev AND n.ino = file.ino AND n.gen = file.gen; DROP TABLE temp.named",
+		     " AND file.path IS NULL AND n.dev = file.dev AND n.ino = file.ino AND n.gen = file.gen;"
+		     " DROP TABLE temp.named",
 		     (long long)s->run) > 0)
 		rc = sqlite3_exec(s->db, sql, NULL, NULL, NULL);
 	return rc == SQLITE_OK ? 0 : give_up(s, rc, "cannot name files");
 }
 
-/* ---- a run that was left incomplete and is given again: it stays until the new one is complete ---- */
+/* ---- an incomplete run that is given again: it stays until the new one is complete ---- */
 
 #define OLD_NAME "uuid || ' (incomplete ' || run || ')'"
-#define OLD_RUNS "SELECT run FROM run WHERE instr(uuid, (SELECT uuid FROM run WHERE run = ?1) || ' (incomplete ') = 1" \
+#define OLD_RUNS "SELECT run FROM run" \
+	" WHERE instr(uuid, (SELECT uuid FROM run WHERE run = ?1) || ' (incomplete ') = 1" \
 	" AND run NOT IN (SELECT run FROM run_end)"
 
 /* Runs a statement whose parameters are a run and a text. */
@@ -307,10 +322,11 @@ static int run_sql(struct store *s, const char *sql, s64 run, const char *text)
 	return sqlite3_finalize(st) ?: rc;
 }
 
-/* Makes room for a run of that uuid. Returns an SQLite code; SQLITE_DONE: there is nothing to give way. */
+/* Renames an incomplete run of that uuid. Returns an SQLite code; SQLITE_DONE: there is none. */
 static int set_aside(struct store *s, const char *uuid)
 {
-	int rc = run_sql(s, "UPDATE run SET uuid = " OLD_NAME " WHERE uuid = ?2 AND run NOT IN (SELECT run FROM run_end)", 0, uuid);
+	int rc = run_sql(s, "UPDATE run SET uuid = " OLD_NAME
+			 " WHERE uuid = ?2 AND run NOT IN (SELECT run FROM run_end)", 0, uuid);
 
 	return rc == SQLITE_OK && !sqlite3_changes(s->db) ? SQLITE_DONE : rc;
 }
@@ -321,12 +337,14 @@ static int drop_old(struct store *s)
 	int rc = run_sql(s, "CREATE TEMP TABLE old AS " OLD_RUNS, s->run, NULL);
 	size_t i;
 
-	if (rc == SQLITE_OK) /* what `iot-analyze attach` put in is of the run, not of the attempt */
-		rc = run_sql(s, "UPDATE OR IGNORE load SET run = ?1 WHERE run IN (SELECT run FROM temp.old)", s->run, NULL);
+	if (rc == SQLITE_OK) /* a load that `iot-analyze attach` added stays with the run */
+		rc = run_sql(s, "UPDATE OR IGNORE load SET run = ?1 WHERE run IN (SELECT run FROM temp.old)",
+			     s->run, NULL);
 	for (i = 0; rc == SQLITE_OK && i < REC_EVENT + 1 + sizeof(more) / sizeof(*more); i++) {
 		auto_free char *sql = NULL;
 
-		if (asprintf(&sql, "DELETE FROM %s WHERE run IN (SELECT run FROM temp.old)", i > REC_EVENT ? more[i - REC_EVENT - 1] : schema_table(i)) < 0)
+		if (asprintf(&sql, "DELETE FROM %s WHERE run IN (SELECT run FROM temp.old)",
+			     i > REC_EVENT ? more[i - REC_EVENT - 1] : schema_table(i)) < 0)
 			return SQLITE_NOMEM;
 		rc = run_sql(s, sql, 0, NULL);
 	}
@@ -344,13 +362,13 @@ static void forget_run(struct store *s)
 	s->ended = s->aside = false;
 }
 
-/* The run that ended gets its ledger and its bytes by file in the transaction of its end. */
+/* Writes the ledger and the bytes by file of the run in the transaction of its end. */
 static int finish_run(struct store *s)
 {
 	int rc, err = name_files(s);
 
 	err = err ?: fileio_write(s->fileio, s->db, s->run);
-	fileio_close(s->fileio); /* its rows are many, and what the ledger does now needs memory too */
+	fileio_close(s->fileio); /* frees its many rows: the ledger needs memory now */
 	s->fileio = NULL;
 	err = err ?: ledger_write(s->ledger, s->db, s->run);
 	if (err)
@@ -392,7 +410,8 @@ static int put_run(struct store *s, const struct rec_run *rec)
 	if (sqlite3_extended_errcode(s->db) == SQLITE_CONSTRAINT_UNIQUE) {
 		rc = set_aside(s, rec->uuid);
 		if (rc == SQLITE_DONE)
-			return undo(s, fail_as(-EEXIST, 0, "%s: run %s is already in this store", s->sink.name, rec->uuid));
+			return undo(s, fail_as(-EEXIST, 0, "%s: run %s is already in this store",
+					       s->sink.name, rec->uuid));
 		s->aside = true;
 		rc = rc == SQLITE_OK ? insert_record(s, REC_run, rec) : rc;
 	}
@@ -411,7 +430,7 @@ static int store_record(struct sink *sink, enum rec_type type, const void *rec)
 	struct store *s = (struct store *)sink;
 	int rc;
 
-	/* what went before a run or an end is one thing, and what comes from here on another */
+	/* a run, and the end of a run, begin transactions of their own */
 	if ((type == REC_run || type == REC_end) && store_commit(sink))
 		return s->err;
 	if (begin(s))
@@ -421,7 +440,8 @@ static int store_record(struct sink *sink, enum rec_type type, const void *rec)
 		return put_run(s, rec);
 	}
 	if (!s->run)
-		return s->err = fail_as(-EINVAL, 0, "%s: a record '%s' before the record 'run'", sink->name, table_of(type)->name);
+		return s->err = fail_as(-EINVAL, 0, "%s: a record '%s' before the record 'run'",
+					sink->name, table_of(type)->name);
 	rc = insert_record(s, type, rec);
 	if (rc == SQLITE_OK && type == REC_agg)
 		rc = add_total(s, rec);
@@ -483,7 +503,7 @@ static int store_close(struct sink *sink, bool complete)
 		err = store_commit(sink);
 	else
 		undo(s, err);
-	if (s->err != -ENOMEM) /* batch_store() says why not then */
+	if (s->err != -ENOMEM) /* after that nothing may be prepared: see batch_store() */
 		joined = journal_join(&s->o);
 	store_free(s);
 	return err ?: joined;
@@ -530,7 +550,8 @@ void store_unmake(struct sink *sink)
 int store_attach(const char *path, s64 run, enum rec_type type, const void *rec)
 {
 	struct sink *sink;
-	int err = access(path, F_OK) ? fail_as(-errno, 0, "cannot open %s: %s", path, strerror(errno)) : sink_store(&sink, path);
+	int err = access(path, F_OK) ? fail_as(-errno, 0, "cannot open %s: %s", path, strerror(errno)) :
+		  sink_store(&sink, path);
 
 	if (err)
 		return err;

@@ -15,6 +15,7 @@
  */
 #include <fcntl.h>
 #include <stdio.h>
+#include "dirty.h"
 #include "opener.h"
 #include "scan.h"
 

@@ -17,7 +17,6 @@
 #include <sys/stat.h>
 #include "group_io.h"
 #include "hash.h"
-#include "hash_table.h"
 #include "mounts.h"
 #include "tracer.h"
 

@@ -4,7 +4,7 @@
 #define IOT_DETECT_PARTS_H
 
 #include "detect.h"
-#include "hash_table.h"
+#include "hash.h"
 #include "id_table.h"
 #include "systems/systems.h"
 #include "tracer.h"

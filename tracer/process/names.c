@@ -20,7 +20,7 @@
 #include "clean.h"
 #include "detect.h"
 #include "groups.h"
-#include "hash_table.h"
+#include "hash.h"
 #include "names.h"
 #include "procfs.h"
 #include "id_table.h"
