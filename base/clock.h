@@ -17,6 +17,15 @@ static inline uint64_t clock_now(clockid_t clock)
 	return t.tv_sec * NSEC + t.tv_nsec;
 }
 
+/* Returns CLOCK_MONOTONIC in seconds, as of the last tick: cheap. */
+static inline time_t clock_seconds(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
+	return t.tv_sec;
+}
+
 /* Returns the wall clock's time at CLOCK_MONOTONIC's time monotonic_ns: ns since 1970, with an
  * error of about 100 ns. Two clocks cannot be read at once: of several readings, the one that was
  * interrupted least is used. */

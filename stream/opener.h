@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* opener.h - how a store is opened, to be read or written: the one way. Not for other folders, but for the query runner.
+/* opener.h - opens stores for reading or writing: the only way to do so.
  *
- * SQLite knows only names, and a store has companions whose names follow from its own: -journal, -wal, -shm. Here it is given a name
- * that nothing but this file can open: each of these files is opened in the folder that was judged, by its descriptor, and judged
- * itself. SQLite can name, make and remove no other file but temporary ones.
+ * SQLite knows only names, and a store has companions whose names follow from its own: -journal,
+ * -wal, -shm. SQLite is given a name that only opener.c can open: each of these files is opened in
+ * the folder that was judged, by its descriptor, and is judged itself. SQLite can open, make and
+ * remove no other files except temporary ones.
  */
 #ifndef IOT_STREAM_OPENER_H
 #define IOT_STREAM_OPENER_H
@@ -18,13 +19,13 @@ struct opener {
 	const char *path;               /* as the user gave it */
 	struct place at;
 	struct stat main;               /* the store, as it was judged */
-	int fd;                         /* of it: closing it earlier would drop SQLite's locks too */
+	int fd;                         /* keeps SQLite's locks: closing it would drop them */
 	bool keeps;
-	int index, log;                 /* what lies beside it, until it is closed (journal_keep()); -1: it could not be opened */
+	int index, log;                 /* its companions, opened by journal_keep(); -1: not open */
 	int number;
 	bool to_write, to_replace;
-	bool nameless;                  /* it has no name: at.name is how SQLite calls it */
-	bool made, unmakes;             /* it was not there before; set the second and opener_close() takes such a one away again */
+	bool nameless;                  /* it has no name: at.name is SQLite's name for it */
+	bool made, unmakes;             /* it was created; unmakes: opener_close() removes it then */
 	unsigned int version;           /* format of the store */
 	int refused;                    /* by place_judge(), of the companion `culprit` */
 	const char *culprit;
@@ -33,31 +34,35 @@ struct opener {
 	sqlite3 *db;
 };
 
-/* Opens the store at `path`. to_write: it is made (mode 0600) when it is absent, and no other writer of ours has it. A store that is
- * read is of IOT_SCHEMA or an older format whose tables are tables, and what it does not have is filled (older.h); one that is written
- * has the schema of this version, whole, or *fresh is set: there is nothing in it yet. Returns 0 or a negative errno, after having reported
- * the error; opener_close() in either case. `path` must live as long. */
+/* Opens the store at `path`. to_write: it is created (mode 0600) when it is absent, and locked
+ * against our other writers. A store that is read has the format IOT_SCHEMA or the one before,
+ * whose missing tables and columns are filled (store/older.h). A store that is written has all
+ * tables of this version, or *fresh is set: it is empty. Returns 0 or a negative errno, after
+ * having reported the error; opener_close() in either case. `path` must live as long as the
+ * opener. */
 int opener_open(struct opener *o, const char *path, bool to_write, bool *fresh);
 void opener_close(struct opener *o);
 
-/* Makes a store without a name in the folder of `at` (O_TMPFILE): when this process ends it is gone, unless it was linked. `path` is for
- * messages. Returns as opener_open(), and -EOPNOTSUPP silently where the file system has no such files. */
+/* Creates a store without a name in the folder of `at` (O_TMPFILE), which is gone when this process
+ * ends unless it was linked. `path` is for messages. Returns as opener_open(), and silently
+ * -EOPNOTSUPP when the file system has no such files. */
 int opener_make_nameless(struct opener *o, const struct place *at, const char *path);
 
-/* The path of its descriptor, to link it by (AT_SYMLINK_FOLLOW); returns `path`. */
+/* Writes the path of its descriptor, to link it by (AT_SYMLINK_FOLLOW). Returns `path`. */
 #define OPENER_SELF 32
 const char *opener_self(const struct opener *o, char path[OPENER_SELF]);
 
-/* Opens a store that is there, of any format that can be read, as its only writer, to put another file in its place. */
+/* Opens an existing store, of any format that can be read, as its only writer, to replace its
+ * file. */
 int opener_open_to_replace(struct opener *o, const char *path);
 
-/* Is there anything beside the store that SQLite would play into it? */
+/* Has the store a companion whose contents SQLite would apply to it? */
 bool opener_has_companions(const struct opener *o);
 
 /* Does an SQLite code mean that the device, or the quota, has no room? */
 bool opener_is_full(const struct opener *o, int rc);
 
-/* One sentence for an SQLite code, and the errno that goes with it. */
+/* Reports an SQLite code in one sentence. Returns the errno that goes with it. */
 int opener_fail(struct opener *o, int rc, const char *what);
 
 #endif

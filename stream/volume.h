@@ -13,10 +13,10 @@ enum volume_place { ANYWHERE, LEAF, STACKED, BOTTOM };
 struct volume {
 	const char *symbol, *name, *needs, *class, *rest;
 	u8 measure, place;      /* enum volume_measure, enum volume_place */
-	u8 kind;                /* of this kind, or, where that is KIND_NONE, */
-	char dir;               /* of this direction and these layers */
+	u8 kind;                /* the one kind that counts; KIND_NONE: */
+	char dir;               /* the kinds of this direction and these layers */
 	u32 layers, flags, flags_not;
-	u64 causes, subs;      /* the last bit of subs stands for all details from there on */
+	u64 causes, subs;      /* the last bit of subs stands for that detail and all after it */
 	bool unless_vfs, of_load, of_volume;
 };
 
@@ -26,17 +26,19 @@ struct volume {
 #define ONE(k) .kind = KIND_##k
 #define FILES (BIT(SUB_FT_REG) | BIT(SUB_FT_BLK))
 #define FOR_CALL (~(BIT(SUB_FOR_WRITE) | BIT(SUB_FOR_FAULT)))
-#define ONE_COPY (~(BIT(SUB_COPY) | BIT(SUB_COMPRESSED) | BIT(SUB_COMPRESSED_COPY))) /* the compressed is counted as fs_packed before */
+/* Data that a file system submits once; fs_packed counts the compressed. */
+#define ONE_COPY (~(BIT(SUB_COPY) | BIT(SUB_COMPRESSED) | BIT(SUB_COMPRESSED_COPY)))
 #define FILE_DATA (BIT(CAUSE_DATA) | BIT(CAUSE_DIRECT))
 #define BELOW_LOOP IOT_BELOW_LOOP
-#define ONCE (~BELOW_LOOP) /* a loop device's bytes come again on the device below */
+#define ONCE (~BELOW_LOOP) /* bytes of a loop device appear again on the device below */
 
 static const struct volume volumes[] = {
-#define VOLUME(sym, what, which, ...) { .symbol = #sym, .measure = MEASURE_##what, which, __VA_ARGS__ },
+#define VOLUME(sym, what, which, ...) \
+	{ .symbol = #sym, .measure = MEASURE_##what, which, __VA_ARGS__ },
 #include "volumes.def"
 };
 
-/* Places of rows: VOLUME_S is that of S. */
+/* Numbers of rows: VOLUME_S is that of S. */
 #define ROW_AT_(line) VOLUME_row_##line
 #define ROW_AT(line) ROW_AT_(line)
 enum volume_row {
@@ -49,22 +51,25 @@ enum volume_row {
 /* Do operations of that kind count, whatever their other properties are? */
 bool volume_kind(enum volume_row, u8 kind);
 
-/* Does an operation whose kind counts, of that cause, detail and flags? On which device it was is not looked at. */
+/* Does an operation of a kind that counts also have the right cause, detail and flags? The device
+ * is not checked. */
 static inline bool volume_has(enum volume_row row, u8 cause, u8 sub, u32 flags)
 {
 	const struct volume *v = &volumes[row];
 
-	return (!v->causes || v->causes >> (cause & 63) & 1) && (!v->subs || v->subs >> (sub < 63 ? sub : 63) & 1) &&
+	return (!v->causes || v->causes >> (cause & 63) & 1) &&
+	       (!v->subs || v->subs >> (sub < 63 ? sub : 63) & 1) &&
 	       (!v->flags || v->flags & flags) && !(v->flags_not & flags);
 }
 
-/* The same for all rows of a volume: that of its name, and those that follow it with ALSO. */
+/* Do that for all rows of a volume: the one of its name, and those that follow it with ALSO. */
 bool volume_sums_kind(enum volume_row, u8 kind);
 bool volume_sums(enum volume_row, u8 kind, u8 cause, u8 sub, u32 flags);
 
-/* Gives the connection the temporary tables `volume`, the rows, one for each kind that counts, and `loss`, one for each class of volumes
- * that a loss spoils, and the function volume_has(row, cause, sub, flags, place); place: 1 on a leaf,
- * 2 at the bottom, 3 both. Returns an SQLite code. */
+/* Adds to a connection the temporary table `volume` (the rows, one for each kind that counts), the
+ * temporary table `loss` (one row for each class of volumes that a loss spoils), and the function
+ * volume_has(row, cause, sub, flags, place), whose place is 1 on a leaf, 2 at the bottom, 3 both.
+ * Returns an SQLite code. */
 int volume_register(struct sqlite3 *db);
 
 #endif

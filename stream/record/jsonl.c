@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
 /* jsonl.c - the sink that writes JSON Lines.
  *
- * Events are by far the most lines, so their writer is straight-line code expanded from fields.def (25 million lines a second
- * of one core); the other records are written by walking their table.
+ * Most lines are events, so their writer is straight-line code expanded from fields.def (25 million
+ * lines a second on one core). The writer of the other records walks their table.
  */
 #include <endian.h>
 #include <errno.h>
@@ -11,25 +11,27 @@
 #include "utf8.h"
 #include "wake.h"
 
-#define BUFFER_BYTES (256 << 10) /* what is formatted is still in the cache of the processor when it is written */
-#define EVENT_MAX 1024          /* more than the longest event line without the names of its owner and file: 20 fields, keys and 20 digits each */
-#define NAME_ROOM 64            /* a dictionary value as it stands in the line; that of a kind has its layer behind it */
+#define BUFFER_BYTES (256 << 10) /* small enough to be written while it is in the CPU's cache */
+#define EVENT_MAX 1024          /* more than 20 fields with keys and 20 digits, without names */
+#define NAME_ROOM 64            /* a dictionary value with its key; a kind also has its layer */
 
-/* The first fields say when and where. Those from TAIL_AT on say who did what to what, and most often somebody did the same before: the
- * text of that is kept. Every bit of these fields counts, so that what is kept never has to be thrown away. */
+/* The first fields of an event say when and where. The fields from TAIL_AT on say who did what to
+ * which file, and are mostly the same as in a recent event: their text is cached. All bits of these
+ * fields are the key of the cache, so that an entry never becomes invalid. */
 enum {
 	TAIL_AT = offsetof(struct iot_event, size),
 	TAIL_BYTES = 0
-#define FIELD(type, name, presence, unit, doc) + (offsetof(struct iot_event, name) >= TAIL_AT ? sizeof(type) : 0)
+#define FIELD(type, name, presence, unit, doc) \
+	+ (offsetof(struct iot_event, name) >= TAIL_AT ? sizeof(type) : 0)
 #include "fields.def"
 	,
 	TAIL_WORDS = (TAIL_BYTES + 7) / 8,
 };
 
-#define TOLD_MAX (1 << 26)      /* numbers of processes and files beyond have no names kept */
+#define TOLD_MAX (1 << 26)      /* processes and files with larger ids have no names cached */
 #define TAILS_BITS 9
-#define TAIL_USUAL 128          /* bytes that most are shorter than */
-#define TAIL_ROOM 256           /* those that are longer are not kept */
+#define TAIL_USUAL 128          /* most tails are shorter */
+#define TAIL_ROOM 256           /* longer tails are not cached */
 
 struct tail {
 	u64 key[TAIL_WORDS];
@@ -37,12 +39,13 @@ struct tail {
 	char text[TAIL_ROOM];
 };
 
-/* What event lines tell of a process or a file beside its number, ready to copy: `,"system":"etcd"`. By number; NULL: nothing. Texts are shared
- * with the number before, which is most often a process that was forked from the same. */
+/* Texts that event lines add for the id of a process or file, ready to copy: `,"system":"etcd"`.
+ * NULL: none. Equal texts of recent ids are shared, since a process most often has the names of the
+ * one that it was forked from. */
 struct told {
 	char **text;
 	size_t n, kept;
-	char **keep;            /* what is to be freed */
+	char **keep;            /* to be freed */
 };
 
 struct jsonl {
@@ -57,42 +60,33 @@ struct jsonl {
 };
 
 /* A dictionary entry ready to copy: `,"kind":"pwrite64"`. */
-struct word {
+struct entry {
 	char text[NAME_ROOM];
 	u8 len;
 };
 
-static struct word kind_word[KIND_MAX], cause_word[CAUSE_MAX], how_word[HOW_MAX], sub_word[SUB_MAX], component_word[COMPONENT_MAX], carrier_word[CARRIER_MAX];
+static struct entry kind_word[KIND_MAX], cause_word[CAUSE_MAX], how_word[HOW_MAX],
+	sub_word[SUB_MAX], component_word[COMPONENT_MAX], carrier_word[CARRIER_MAX];
 
-static void words_make(struct word *w, const struct dict *d)
+static void words_make(struct entry *w, const struct dict *d)
 {
 	unsigned int i;
 
-	for (i = 0; i < d->n; i++) {
-		char *end = stpcpy(stpcpy(stpcpy(w[i].text, ",\""), d->what), "\":\"");
+	for (i = 0; i < d->words->n; i++) {
+		char *end = stpcpy(stpcpy(stpcpy(w[i].text, ",\""), d->words->table), "\":\"");
 
-		w[i].len = stpcpy(stpcpy(end, d->names[i]), "\"") - w[i].text;
+		w[i].len = stpcpy(stpcpy(end, d->row[i].name), "\"") - w[i].text;
 	}
 }
 
-/* Behind the name of a kind stands the layer that it is of: from kinds.def, so that no reader needs that. */
+/* Appends the layer to the name of each kind, so that readers of JSON Lines need no kinds.def. */
 static void words_add_layers(void)
 {
-	static const char *const layers[] = {
-#define LAYER(sym, name, text, doc) [LAYER_##sym] = name,
-#include "kinds.def"
-	};
-	static const u8 layer_of[] = {
-#define KIND(sym, layer, name, dir, text, doc) [KIND_##sym] = LAYER_##layer,
-#include "kinds.def"
-	};
-	size_t i;
+	for (size_t i = 0; i < dictionary[WORDS_KIND].n; i++) {
+		const char *layer = dictionary[WORDS_LAYER].row[dictionary[WORDS_KIND].row[i].layer].name;
+		struct entry *w = &kind_word[i];
 
-	for (i = 0; i < N_OF(layer_of); i++) {
-		struct word *w = &kind_word[i];
-
-		if (w->len)
-			w->len = stpcpy(stpcpy(stpcpy(w->text + w->len, ",\"layer\":\""), layers[layer_of[i]]), "\"") - w->text;
+		w->len = stpcpy(stpcpy(stpcpy(w->text + w->len, ",\"layer\":\""), layer), "\"") - w->text;
 	}
 }
 
@@ -102,7 +96,7 @@ static int flush(struct jsonl *j)
 
 	if (!err && !j->err)
 		wake_wrote(&j->wake, j->fd, j->p - j->buf);
-	if (err && err != -EPIPE) /* then the reader has what it wanted: no message */
+	if (err && err != -EPIPE) /* EPIPE: the reader has what it wanted, no message */
 		fail_as(err, 0, "%s: cannot write: %s", j->sink.name, out_error(err));
 	j->err = j->err ? j->err : err;
 	j->p = j->buf;
@@ -130,10 +124,13 @@ static int room(struct jsonl *j, size_t n)
 	return 0;
 }
 
-/* Groups of digits of a value below base^2, one beside the other: the higher one below, the lower one `shift` bits above it. */
-#define SPLIT(x, high, base, shift) (((u64)(x) << (shift)) - (u64)(high) * (((u64)(base) << (shift)) - 1))
+/* Splits groups of digits with values below base^2 in two: the high half stays, the low half is put
+ * `shift` bits above it. */
+#define SPLIT(x, high, base, shift) \
+	(((u64)(x) << (shift)) - (u64)(high) * (((u64)(base) << (shift)) - 1))
 
-/* The eight digits of v < 10^8 as numbers, the first one in the lowest byte: each step halves all groups of digits at once. */
+/* Returns the eight digits of v < 10^8 as numbers, the first one in the lowest byte. Each step
+ * halves all groups of digits at once. */
 static inline u64 eight_digits(u32 v)
 {
 	u64 fours = SPLIT(v, v / 10000, 10000, 32);
@@ -142,7 +139,7 @@ static inline u64 eight_digits(u32 v)
 	return SPLIT(twos, twos * 103 >> 10 & 0x000f000f000f000f, 10, 8);
 }
 
-/* Without the first of them, as many bits. Room for all is needed. */
+/* Writes eight digits without the first skip_bits / 8. The buffer needs room for all eight. */
 static inline char *put_digits(char *p, u64 digits, unsigned int skip_bits)
 {
 	digits = htole64((digits | 0x3030303030303030) >> skip_bits);
@@ -182,14 +179,15 @@ static inline char *put_dev(char *p, u32 dev)
 	return p;
 }
 
-/* A fixed copy is cheaper than one of the right length; the line has room for it. */
-static inline char *put_word(char *p, const struct word *w)
+/* Copies a fixed length, which is cheaper than the exact length; the buffer has room for it. */
+static inline char *put_word(char *p, const struct entry *w)
 {
 	memcpy(p, w->text, NAME_ROOM);
 	return p + w->len;
 }
 
-static inline __attribute__((always_inline)) char *put_field(char *p, const char *key, size_t key_len, enum col_type type, u64 v)
+static inline __attribute__((always_inline)) char *
+put_field(char *p, const char *key, size_t key_len, enum col_type type, u64 v)
 {
 	switch (type) {
 	case TYPE_KIND:
@@ -238,10 +236,13 @@ static size_t told_len(const struct told *t, u32 id)
 	return text ? strlen(text) : 0;
 }
 
-/* Every field from TAIL_AT on, and the names of the owner and the file. */
-static __attribute__((noinline)) char *put_tail(const struct jsonl *j, char *p, const struct iot_event *e)
+/* Writes the fields from TAIL_AT on, and the names of the owner and the file. */
+static __attribute__((noinline)) char *
+put_tail(const struct jsonl *j, char *p, const struct iot_event *e)
 {
-#define FIELD(type, name, presence, unit, doc) if (offsetof(struct iot_event, name) >= TAIL_AT) PUT(type, name, presence);
+#define FIELD(type, name, presence, unit, doc) \
+	if (offsetof(struct iot_event, name) >= TAIL_AT) \
+		PUT(type, name, presence);
 #include "fields.def"
 	p = put_told(p, &j->process, e->owner);
 	if (j->wide)
@@ -256,10 +257,11 @@ static inline void tail_key(u64 *key, const struct iot_event *e)
 
 #pragma GCC unroll 8
 	for (size_t i = 0; i < TAIL_WORDS; i++) /* the last two overlap */
-		memcpy(&key[i], from + (i < TAIL_WORDS - 1 ? i * sizeof(u64) : TAIL_BYTES - sizeof(u64)), sizeof(u64));
+		memcpy(&key[i], from + (i < TAIL_WORDS - 1 ? i * sizeof(u64) : TAIL_BYTES - sizeof(u64)),
+		       sizeof(u64));
 }
 
-/* Where the tail of these fields is, or is to be. */
+/* Returns the slot in the cache for the tail of these fields. */
 static inline struct tail *tail_at(struct jsonl *j, const u64 *key)
 {
 	u64 h = 0;
@@ -280,18 +282,19 @@ static inline bool tail_is(const struct tail *t, const u64 *key)
 	return !differs;
 }
 
-/* Numbers that have no name are in no tail that is kept. */
+/* Have all numbers of the event a name? Events that have a number without one are not cached. */
 static bool is_known(const struct iot_event *e)
 {
-	return e->kind < KIND_MAX && e->cause < CAUSE_MAX && e->how < HOW_MAX && e->sub < SUB_MAX && e->component < COMPONENT_MAX &&
-		e->carrier < CARRIER_MAX;
+	return e->kind < KIND_MAX && e->cause < CAUSE_MAX && e->how < HOW_MAX && e->sub < SUB_MAX &&
+	       e->component < COMPONENT_MAX && e->carrier < CARRIER_MAX;
 }
 
-/* Makes room for these names behind the line so far; *p moves when the buffer had to be emptied. Names are at most 4 KiB, and six times that
- * when they are escaped. */
+/* Makes room for these names behind the line so far; *p moves when the buffer had to be flushed.
+ * Names are at most 4 KiB, and six times that when they are escaped. */
 static __attribute__((noinline)) bool has_room(struct jsonl *j, char **p, const struct iot_event *e)
 {
-	size_t more = told_len(&j->process, e->owner) + (j->wide ? told_len(&j->file, e->file) : 0), len = *p - j->p;
+	size_t more = told_len(&j->process, e->owner) + (j->wide ? told_len(&j->file, e->file) : 0);
+	size_t len = *p - j->p;
 	char head[EVENT_MAX];
 
 	if (j->buf + j->size - *p >= (ptrdiff_t)(EVENT_MAX + more))
@@ -304,7 +307,7 @@ static __attribute__((noinline)) bool has_room(struct jsonl *j, char **p, const 
 	return true;
 }
 
-/* NULL: it cannot be written. */
+/* Writes an event. Returns the end, or NULL when it cannot be written. */
 static inline char *put_event(struct jsonl *j, char *p, const struct iot_event *e)
 {
 	static const char head[] = "{\"t\":\"event\"";
@@ -314,12 +317,14 @@ static inline char *put_event(struct jsonl *j, char *p, const struct iot_event *
 
 	memcpy(p, head, sizeof(head) - 1);
 	p += sizeof(head) - 1;
-#define FIELD(type, name, presence, unit, doc) if (offsetof(struct iot_event, name) < TAIL_AT) PUT(type, name, presence);
+#define FIELD(type, name, presence, unit, doc) \
+	if (offsetof(struct iot_event, name) < TAIL_AT) \
+		PUT(type, name, presence);
 #include "fields.def"
 	tail_key(key, e);
 	t = tail_at(j, key);
 	if (tail_is(t, key)) {
-		memcpy(p, t->text, TAIL_USUAL); /* cheaper than one of the right length; the line has room for it */
+		memcpy(p, t->text, TAIL_USUAL); /* cheaper than the exact length; there is room for it */
 		if (t->len > TAIL_USUAL)
 			memcpy(p + TAIL_USUAL, t->text + TAIL_USUAL, TAIL_ROOM - TAIL_USUAL);
 		return p + t->len;
@@ -351,7 +356,8 @@ static int jsonl_events(struct sink *sink, const struct iot_event *e, size_t n)
 		if (!end && j->err)
 			return j->err;
 		if (!end)
-			return j->err = fail_as(-EINVAL, 0, "%s: an event with numbers that have no name (kind %u, cause %u, how %u, sub %u, component %u)",
+			return j->err = fail_as(-EINVAL, 0,
+				"%s: an event with numbers that have no name (kind %u, cause %u, how %u, sub %u, component %u)",
 						    sink->name, e->kind, e->cause, e->how, e->sub, e->component);
 		j->p = end;
 	}
@@ -367,7 +373,7 @@ static char *put_text(char *p, const char *text)
 		long code = *s;
 		size_t n = *s < 0x80 ? 1 : utf8_next((const char *)s, end - s, &code);
 
-		if (code < 0) { /* not UTF-8: as Python's surrogateescape */
+		if (code < 0) { /* not UTF-8: escaped like Python's surrogateescape */
 			p = utf8_json(p, 0xdc00 | *s++);
 			continue;
 		}
@@ -395,7 +401,7 @@ static char *put_column(char *p, const struct column *c, const void *rec)
 		return put_text(p, *(const char *const *)((const char *)rec + c->offset));
 	v = col_number(c, rec);
 	if (d)
-		return stpcpy(stpcpy(stpcpy(p, "\""), d->names[v]), "\"");
+		return stpcpy(stpcpy(stpcpy(p, "\""), d->row[v].name), "\"");
 	if (c->type == TYPE_DEV)
 		return put_dev(p, v);
 	if (c->type == TYPE_I64 && (s64)v < 0) {
@@ -405,7 +411,7 @@ static char *put_column(char *p, const struct column *c, const void *rec)
 	return put_u64(p, v);
 }
 
-/* Upper bound of the line, or 0 when the record cannot be written. */
+/* Upper bound of the length of a line, or 0 when the record cannot be written. */
 static size_t line_bound(struct jsonl *j, const struct table *t, const void *rec)
 {
 	size_t i, n = 64;
@@ -416,9 +422,10 @@ static size_t line_bound(struct jsonl *j, const struct table *t, const void *rec
 
 		if (!col_present(t, rec, i) && !c->optional)
 			return fail_as(0, 0, "%s: a record '%s' without its '%s'", j->sink.name, t->name, c->name);
-		if (d && col_number(c, rec) >= d->n)
-			return fail_as(0, 0, "%s: a record '%s' with a %s that has no name: %u", j->sink.name, t->name, c->name,
-					   (unsigned int)col_number(c, rec));
+		if (d && col_number(c, rec) >= d->words->n)
+			return fail_as(0, 0, "%s: a record '%s' with a %s that has no name: %u",
+				       j->sink.name, t->name, c->name,
+				       (unsigned int)col_number(c, rec));
 		n += strlen(c->name) + 64;
 		if (c->type == TYPE_STR && col_present(t, rec, i))
 			n += 6 * strlen(*(const char *const *)((const char *)rec + c->offset));
@@ -426,7 +433,7 @@ static size_t line_bound(struct jsonl *j, const struct table *t, const void *rec
 	return n;
 }
 
-/* Keeps a text of n bytes for a number. Tails that are kept have what was told before. */
+/* Keeps a text of n bytes for an id. The cache of tails holds texts of before, and is emptied. */
 static int tell(struct jsonl *j, struct told *t, u64 id, const char *text, size_t n)
 {
 	const char *before;
@@ -451,7 +458,12 @@ static int tell(struct jsonl *j, struct told *t, u64 id, const char *text, size_
 		if (strlen(t->keep[i - 1]) == n && !memcmp(t->keep[i - 1], text, n))
 			mine = t->keep[i - 1];
 	if (n && !mine) {
-		if (!(more = reallocarray(t->keep, t->kept + 1, sizeof(*more))) || !(t->keep = more, mine = strndup(text, n)))
+		more = reallocarray(t->keep, t->kept + 1, sizeof(*more));
+		if (!more)
+			return -ENOMEM;
+		t->keep = more;
+		mine = strndup(text, n);
+		if (!mine)
 			return -ENOMEM;
 		t->keep[t->kept++] = mine;
 	}
@@ -461,15 +473,17 @@ static int tell(struct jsonl *j, struct told *t, u64 id, const char *text, size_
 	return 0;
 }
 
-/* What events of that process or file tell, and the store's view v_event, too. */
+/* Keeps the names of a process or file that event lines, like view v_event, have. */
 static int tell_record(struct jsonl *j, enum rec_type type, const void *rec)
 {
 	const struct { const char *key, *column; bool wide; } keys[] = {
-		{ "system", "system", false }, { "comm", "comm", true }, { "container", "container", true }, { "path", "path", true },
+		{ "system", "system", false }, { "comm", "comm", true },
+		{ "container", "container", true }, { "path", "path", true },
 	};
 	const struct table *t = table_of(type);
-	char *from = j->p, *p = j->p; /* behind it there is room for the line, which has each of these */
-	u64 id = type == REC_process ? ((const struct rec_process *)rec)->id : ((const struct rec_file *)rec)->id;
+	char *from = j->p, *p = j->p; /* the buffer has room for the line, which has each of these */
+	u64 id = type == REC_process ? ((const struct rec_process *)rec)->id :
+				       ((const struct rec_file *)rec)->id;
 	size_t i;
 
 	for (i = 0; i < N_OF(keys); i++) {
@@ -500,7 +514,8 @@ static int jsonl_record(struct sink *sink, enum rec_type type, const void *rec)
 
 	if (!n)
 		return j->err = -EINVAL;
-	if ((type == REC_process || (type == REC_file && j->wide)) && !room(j, n) && tell_record(j, type, rec))
+	if ((type == REC_process || (type == REC_file && j->wide)) && !room(j, n) &&
+	    tell_record(j, type, rec))
 		return j->err = fail_as(-ENOMEM, 0, "%s: no memory for names", j->sink.name);
 	if (room(j, n))
 		return j->err;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* parse.c - the careful way of reading: any line that is one JSON object.
+/* parse.c - the full parser: any line that is one JSON object.
  *
- * cJSON reads the structure, but it keeps numbers in doubles, takes invalid UTF-8 and raw control characters, ends strings at an
- * escaped NUL and refuses lone surrogates. So it gets a tame copy of the line, in which every number is the string of
- * its own digits and every token was checked: "#123" is a number, "$text" a string. Integers are then taken from those digits.
+ * cJSON reads the structure, but it keeps numbers in doubles, takes invalid UTF-8 and raw control
+ * characters, ends strings at an escaped NUL and refuses lone surrogates. So it gets a tame copy of
+ * the line, in which all tokens were checked and numbers are strings of their digits: "#123" is a
+ * number, "$text" a string. Integers are converted from those digits.
  */
 #include <cjson/cJSON.h>
 #include <errno.h>
@@ -30,7 +31,7 @@ static int cut(struct line *l)
 	return refuse(l, "ends in the middle of a record");
 }
 
-/* Where the copy stands. */
+/* The next byte of the copy. */
 struct tamer {
 	const char *p, *end;
 	char *out;
@@ -38,7 +39,7 @@ struct tamer {
 	struct line *l;
 };
 
-/* More than any record has: a line that would only fill the memory is refused before it does. */
+/* More keys than any record has: such a line is refused before it fills the memory. */
 #define MEMBERS_MAX 256
 
 static bool is_digit(char c)
@@ -52,7 +53,8 @@ static void digits(struct tamer *t)
 		t->p++;
 }
 
-/* number = [ minus ] int [ frac ] [ exp ] of RFC 8259. What is too large or not whole is for the column to refuse. */
+/* number = [ minus ] int [ frac ] [ exp ] of RFC 8259. The column refuses numbers that are too
+ * large or not integers. */
 static int tame_number(struct tamer *t)
 {
 	const char *start = t->p;
@@ -88,7 +90,7 @@ static int tame_number(struct tamer *t)
 	return 0;
 }
 
-/* Four hexadecimal digits behind "\u"; -1 when there are none. */
+/* Returns the value of four hexadecimal digits after "\u"; -1 when there are none. */
 static int hex4(const char *p, const char *end)
 {
 	int v = 0, i;
@@ -165,7 +167,7 @@ static int tame_string(struct tamer *t)
 	return 0;
 }
 
-/* true, false, null, whole. */
+/* Copies true, false or null, which must be a whole word. */
 static int tame_word(struct tamer *t)
 {
 	static const char *const words[] = { "true", "false", "null" };
@@ -202,7 +204,7 @@ static int tame_token(struct tamer *t)
 	return 0;
 }
 
-/* A number grows by three bytes and needs at least one more for what parts it from the next. */
+/* A number grows by three bytes, and at least one byte separates it from the next. */
 static int tame(const char *p, const char *end, struct line *l)
 {
 	size_t size = 3 * (end - p) + 16;
@@ -234,7 +236,7 @@ static bool is_text(const cJSON *v)
 	return cJSON_IsString(v) && *v->valuestring == '$';
 }
 
-/* Decimal digits to 64 bits, exactly. */
+/* Converts decimal digits to 64 bits, exactly. */
 static int parse_u64(const char *s, u64 *out)
 {
 	u64 v = 0;
@@ -260,7 +262,8 @@ static int get_integer(struct line *l, const struct column *c, const cJSON *v, u
 	err = parse_u64(text + minus, out);
 	max = c->type == TYPE_I64 ? (u64)INT64_MAX + minus : ~0ULL >> (64 - 8 * c->size);
 	if (err == -EINVAL || (minus && c->type != TYPE_I64))
-		return refuse(l, "has a '%s' that is not %s integer: %.40s", c->name, c->type == TYPE_I64 ? "an" : "a non-negative", text);
+		return refuse(l, "has a '%s' that is not %s integer: %.40s", c->name,
+			      c->type == TYPE_I64 ? "an" : "a non-negative", text);
 	if (err || *out > max)
 		return refuse(l, "has a '%s' beyond %u bits: %.40s", c->name, 8 * c->size, text);
 	if (minus)
@@ -282,7 +285,8 @@ static int get_name(struct line *l, const struct column *c, const cJSON *v, u64 
 		memcpy(padded, v->valuestring + 1, n);
 	i = n < DICT_NAME_MAX ? dict_find(d, padded, n) : -1;
 	if (i < 0)
-		return refuse(l, "has a %s that this version does not know: '%.40s'", c->name, v->valuestring + 1);
+		return refuse(l, "has a %s that this version does not know: '%.40s'", c->name,
+			      v->valuestring + 1);
 	*out = i;
 	return 0;
 }
@@ -299,7 +303,7 @@ static int get_device(struct line *l, const struct column *c, const cJSON *v, u6
 
 static void put_number(const struct column *c, void *rec, u64 v)
 {
-	/* little and big end alike: through the type of the column */
+	/* through the type of the column, which is right for both byte orders */
 	char *at = (char *)rec + c->offset;
 
 	switch (c->size) {
@@ -363,7 +367,7 @@ static int find_type(struct line *l, const cJSON *object)
 	return refuse(l, "has a type that this version does not know: '%.40s'", t->valuestring + 1);
 }
 
-/* A run of a newer version may have keys that nobody here knows: say so instead of naming one. */
+/* A run of a newer version may have keys that this version does not know: name the version. */
 static int check_schema(struct line *l, const cJSON *object)
 {
 	const cJSON *v = cJSON_GetObjectItemCaseSensitive(object, "$schema");
@@ -373,10 +377,12 @@ static int check_schema(struct line *l, const cJSON *object)
 		return 0;
 	if (parse_u64(v->valuestring + 1, &schema) || schema <= IOT_SCHEMA)
 		return 0;
-	return refuse(l, "was written by a newer version of iot (format %llu, this is %u)", (unsigned long long)schema, IOT_SCHEMA);
+	return refuse(l, "was written by a newer version of iot (format %llu, this is %u)",
+		      (unsigned long long)schema, IOT_SCHEMA);
 }
 
-/* The number of a key of event lines that other records say; -1: it is none. What it says is not looked at, but must be a text. */
+/* Returns the number of a key of event lines whose value other records have, or -1. The value must
+ * be a string; it is ignored. */
 static int find_derived(const struct line *l, const cJSON *v)
 {
 	static const char *const keys[] = { "$layer", "$system", "$comm", "$container", "$path" };
@@ -393,7 +399,8 @@ static int skip_derived(struct line *l, const cJSON *v, int i, unsigned int *der
 	if (*derived >> i & 1)
 		return refuse(l, "has the key '%s' twice", v->string + 1);
 	*derived |= 1u << i;
-	return is_text(v) || cJSON_IsNull(v) ? 0 : refuse(l, "has a '%s' that is not a string", v->string + 1);
+	return is_text(v) || cJSON_IsNull(v) ? 0 :
+	       refuse(l, "has a '%s' that is not a string", v->string + 1);
 }
 
 static int read_object(struct line *l, const cJSON *object)

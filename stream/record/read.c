@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* read.c - JSON Lines from a descriptor into a sink: lines, batches, the order of records, commits. */
+/* read.c - JSON Lines from a descriptor into a sink: lines, batches, the order of records,
+ * commits. */
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
-#include <time.h>
+#include "clock.h"
 #include "scan.h"
 
 #define READ_BYTES (1 << 20)
@@ -11,14 +12,16 @@
 #define LOOK_MS 100
 #define COMMIT_LINES (1 << 18)    /* bounds what a crash loses, and the log that SQLite keeps */
 
+volatile sig_atomic_t stream_interrupted;
+
 struct reader {
 	int fd;
 	const char *name;
 	struct sink *to;
 	char *buf;
-	size_t size, from, len;         /* buf[from .. len) is not yet read */
+	size_t size, from, len;         /* buf[from .. len) is not parsed yet */
 	unsigned long long number;      /* of the line */
-	bool open, ended;               /* inside a run; the last run had its end */
+	bool open, ended;               /* inside a run; the last run had its record `end` */
 	struct line line;
 	struct iot_event batch[IOT_EVENT_BATCH];
 	size_t n;
@@ -26,14 +29,6 @@ struct reader {
 	time_t committed;
 	bool careful;
 };
-
-static time_t now_s(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
-	return t.tv_sec;
-}
 
 static int give_events(struct reader *r)
 {
@@ -48,11 +43,11 @@ static int commit(struct reader *r)
 	int err = give_events(r);
 
 	r->uncommitted = 0;
-	r->committed = now_s();
+	r->committed = clock_seconds();
 	return err ? err : r->to->commit(r->to);
 }
 
-/* Keeps what was read before a bad line. */
+/* Reports a line that cannot be read, and commits the lines before it. */
 static int bad_line(struct reader *r, const char *why)
 {
 	int err = r->open || r->ended ? commit(r) : 0;
@@ -130,7 +125,7 @@ static int read_lines(struct reader *r)
 	return err;
 }
 
-/* Makes room behind what is there, with slack for the scanner. */
+/* Makes room behind the bytes that are not parsed yet, with slack for the scanner. */
 static int make_room(struct reader *r)
 {
 	size_t rest = r->len - r->from;
@@ -153,7 +148,8 @@ static int make_room(struct reader *r)
 	return 0;
 }
 
-/* The last line may lack its newline; what cannot be read then is the place where the stream was cut. */
+/* Reads the last line, which may lack its newline. If it cannot be read the stream was
+ * truncated. */
 static int read_rest(struct reader *r)
 {
 	char *p = r->buf + r->from, *end = r->buf + r->len;
@@ -167,17 +163,19 @@ static int read_rest(struct reader *r)
 	err = commit(r);
 	if (err)
 		return err;
-	fail_as(0, 0, "%s: line %llu ends in the middle of a record: run marked incomplete", r->name, r->number + 1);
+	fail_as(0, 0, "%s: line %llu ends in the middle of a record: run marked incomplete", r->name,
+		r->number + 1);
 	return 1;
 }
 
-/* A signal that came before the call does not end read(2): whoever sends nothing would be waited for. */
+/* Waits for input without blocking in read(2): a signal that came before read() would not end
+ * it. */
 static bool wait_input(int fd)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
 
-	while (!store_interrupted())
-		if (poll(&p, 1, LOOK_MS) > 0) /* an error is read(2)'s to say */
+	while (!stream_interrupted)
+		if (poll(&p, 1, LOOK_MS) > 0) /* read(2) reports errors */
 			return true;
 	errno = EINTR;
 	return false;
@@ -194,7 +192,7 @@ static int read_all(struct reader *r)
 		if (err)
 			return err;
 		n = wait_input(r->fd) ? read(r->fd, r->buf + r->len, r->size - r->len) : -1;
-		if (n < 0 && errno == EINTR && !store_interrupted())
+		if (n < 0 && errno == EINTR && !stream_interrupted)
 			continue;
 		if (n < 0) {
 			err = errno;
@@ -205,7 +203,8 @@ static int read_all(struct reader *r)
 			return read_rest(r);
 		r->len += n;
 		err = read_lines(r);
-		if (!err && r->open && r->uncommitted && (r->uncommitted >= COMMIT_LINES || now_s() > r->committed))
+		if (!err && r->open && r->uncommitted &&
+		    (r->uncommitted >= COMMIT_LINES || clock_seconds() > r->committed))
 			err = commit(r);
 		if (err)
 			return err;
@@ -238,7 +237,7 @@ int jsonl_read_by(int fd, const char *name, struct sink *to, bool careful)
 	r->to = to;
 	r->size = READ_BYTES;
 	r->careful = careful;
-	r->committed = now_s();
+	r->committed = clock_seconds();
 	r->buf = malloc(r->size + LINE_SLACK);
 	err = r->buf ? read_all(r) : fail_as(-ENOMEM, 0, "%s: no memory to read it", name);
 	if (!err)
@@ -251,46 +250,4 @@ int jsonl_read_by(int fd, const char *name, struct sink *to, bool careful)
 int jsonl_read(int fd, const char *name, struct sink *to)
 {
 	return jsonl_read_by(fd, name, to, false);
-}
-
-/* A store that is opened when there is something to put into it: what cannot be read leaves none behind. */
-struct late {
-	struct sink sink;
-	struct sink *to;
-};
-
-static int late_open(struct late *l)
-{
-	return l->to ? 0 : sink_store(&l->to, l->sink.name);
-}
-
-static int late_record(struct sink *s, enum rec_type type, const void *rec)
-{
-	struct late *l = (struct late *)s;
-	int err = late_open(l);
-
-	return err ? err : l->to->record(l->to, type, rec);
-}
-
-static int late_events(struct sink *s, const struct iot_event *e, size_t n)
-{
-	struct late *l = (struct late *)s;
-	int err = late_open(l);
-
-	return err ? err : l->to->events(l->to, e, n);
-}
-
-static int late_commit(struct sink *s)
-{
-	struct late *l = (struct late *)s;
-
-	return l->to ? l->to->commit(l->to) : 0;
-}
-
-int ingest(int fd, const char *name, const char *store_path)
-{
-	struct late l = { .sink = { .name = store_path, .record = late_record, .events = late_events, .commit = late_commit } };
-	int err = jsonl_read(fd, name, &l.sink), closed = l.to ? l.to->close(l.to, !err) : 0;
-
-	return err ? err : closed;
 }

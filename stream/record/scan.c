@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* scan.c - the fast way of reading: event lines as iot itself writes them.
+/* scan.c - the fast scanner: event lines as iot itself writes them.
  *
- * Straight-line code expanded from fields.def. It knows no errors: whatever it does not expect it leaves to parse.c, so
- * that there is one answer to everything odd. It must never take a line that parse.c would refuse or read differently.
+ * Straight-line code expanded from fields.def. It has no errors: lines that it does not expect are
+ * left to parse.c, so that odd lines have one answer. It must never accept a line that parse.c
+ * would refuse or read differently.
  */
 #include "scan.h"
 
@@ -37,7 +38,7 @@ static inline const char *get_dev(const char *p, u64 *out)
 	return p;
 }
 
-/* A name ends at its quote; the line ends in '\n', so that the search ends. */
+/* The length of a name up to its quote. The search ends because the line ends in '\n'. */
 static inline const char *get_name(const char *p, const struct dict *d, u64 *out)
 {
 	const char *start = p + 1;
@@ -54,7 +55,8 @@ static inline const char *get_name(const char *p, const struct dict *d, u64 *out
 	return i < 0 ? NULL : p + 1;
 }
 
-static inline __attribute__((always_inline)) const char *get_field(const char *p, enum col_type type, u64 max, u64 *out)
+static inline __attribute__((always_inline)) const char *
+get_field(const char *p, enum col_type type, u64 max, u64 *out)
 {
 	if (type == TYPE_DEV)
 		return get_dev(p, out);
@@ -63,7 +65,8 @@ static inline __attribute__((always_inline)) const char *get_field(const char *p
 	return get_name(p, dict_of(type), out);
 }
 
-/* Behind a string that another record says, too: plain ASCII without an escape; parse.c looks at others. */
+/* Skips a string whose value another record has: plain ASCII without escapes, others are for
+ * parse.c. */
 static inline const char *skip_text(const char *p)
 {
 	for (; *p != '"'; p++)
@@ -72,8 +75,10 @@ static inline const char *skip_text(const char *p)
 	return p + 1;
 }
 
-/* Behind a key and its string, where they stand at p; NULL: the line is for parse.c. */
-#define SKIP(p, key) ((p) && !memcmp(p, ",\"" key "\":\"", sizeof(",\"" key "\":\"") - 1) ? skip_text((p) + sizeof(",\"" key "\":\"") - 1) : (p))
+/* Skips a key and its string if they are at p; NULL: the line is for parse.c. */
+#define SKIP(p, key) \
+	((p) && !memcmp(p, ",\"" key "\":\"", sizeof(",\"" key "\":\"") - 1) ? \
+	 skip_text((p) + sizeof(",\"" key "\":\"") - 1) : (p))
 
 #define MAX_OF(field) (~0ULL >> (64 - 8 * sizeof(field)))
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* stream.c - the tables as data: columns, dictionaries, device numbers; and how errors are reported. */
+/* stream.c - the tables as data: columns, dictionaries, device numbers. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -21,7 +21,8 @@
 #define TOTAL_OPT TOTAL_SUM
 #define TOTAL_OPT_KEY TOTAL_KEY
 
-/* A function a record, because only a block can give "the struct of this record" one name for all its columns. */
+/* One function for each record: only a block can give the struct of the record one name for all
+ * columns. */
 #define RECORD(record, text) \
 	static const struct table *table_##record(void) \
 	{ \
@@ -29,7 +30,8 @@
 		static const char name[] = #record, about[] = text; \
 		static const struct column cols[] = {
 #define COL(name, type, presence, unit, doc) \
-	{ #name, unit, doc, TYPE_(type), sizeof(col_##type), IS_OPTIONAL_##presence, offsetof(self, name), false, TOTAL_##presence },
+	{ #name, unit, doc, TYPE_(type), sizeof(col_##type), IS_OPTIONAL_##presence, \
+	  offsetof(self, name), false, TOTAL_##presence },
 #define END(record) \
 		}; \
 		static const struct table t = { name, about, cols, sizeof(cols) / sizeof(*cols), sizeof(self) }; \
@@ -42,7 +44,8 @@ static const struct table *table_event(void)
 {
 	static struct column cols[] = {
 #define FIELD(type, name, presence, unit, doc) \
-	{ #name, unit, doc, 0, sizeof(type), IS_OPTIONAL_##presence, offsetof(struct iot_event, name), IS_ZERO_##presence },
+	{ #name, unit, doc, 0, sizeof(type), IS_OPTIONAL_##presence, offsetof(struct iot_event, name), \
+	  IS_ZERO_##presence },
 #include "fields.def"
 	};
 	static const struct table t = { "event", "one operation; only in runs that recorded events", cols,
@@ -75,7 +78,7 @@ int table_find(const struct table *t, const char *name)
 	return -1;
 }
 
-/* The bit of the column at a byte offset. */
+/* Returns the bit of the column at a byte offset. */
 static u64 rec_bit(enum rec_type type, size_t off)
 {
 	const struct table *t = table_of(type);
@@ -98,7 +101,8 @@ void rec_unmark(void *rec, enum rec_type type, size_t off)
 }
 
 void rec_each(enum rec_type type, const void *rec,
-	      void (*column)(void *arg, const char *name, bool present, const char *text, u64 number), void *arg)
+	      void (*column)(void *arg, const char *name, bool present, const char *text, u64 number),
+	      void *arg)
 {
 	const struct table *t = table_of(type);
 	size_t i;
@@ -107,82 +111,52 @@ void rec_each(enum rec_type type, const void *rec,
 		const struct column *c = &t->cols[i];
 		bool present = col_present(t, rec, i), is_text = c->type == TYPE_STR;
 
-		column(arg, c->name, present, is_text && present ? *(const char *const *)((const char *)rec + c->offset) : NULL,
+		column(arg, c->name, present,
+		       is_text && present ? *(const char *const *)((const char *)rec + c->offset) : NULL,
 		       is_text || !present ? 0 : col_number(c, rec));
 	}
 }
 
-static const char *const kind_names[] = {
-#define KIND(sym, layer, name, dir, text, doc) name,
-#include "kinds.def"
-};
-
-static const char *const cause_names[] = {
-#define CAUSE(sym, name, doc) name,
-#include "kinds.def"
-};
-
-static const char *const how_names[] = {
-#define HOW(sym, name, doc) name,
-#include "kinds.def"
-};
-
-static const char *const sub_names[] = {
-#define SUB(sym, name, doc) name,
-#include "kinds.def"
-};
-
-static const char *const component_names[] = {
-	[COMPONENT_NONE] = "none",
-#define COMPONENT(sym, name, doc) name,
-#include "components.def"
-};
-
-static const char *const carrier_names[] = {
-#define CARRIER(sym, name, doc) name,
-#include "kinds.def"
-};
-
 u8 component_number(const char *name)
 {
 	for (u8 i = 1; name && i < COMPONENT_MAX; i++)
-		if (!strcmp(component_names[i], name))
+		if (!strcmp(dictionary[WORDS_COMPONENT].row[i].name, name))
 			return i;
 	return 0;
 }
 
-/* Numbers of slots are bytes, and a table that is nearly full is slow. */
-_Static_assert(KIND_MAX < 200 && CAUSE_MAX < 200 && HOW_MAX < 200 && SUB_MAX < 200 && COMPONENT_MAX < 200 && CARRIER_MAX < 200, "struct dict is too small");
+/* Slots hold numbers of one byte, and a table that is nearly full is slow. */
+_Static_assert(KIND_MAX < 200 && CAUSE_MAX < 200 && HOW_MAX < 200 && SUB_MAX < 200 &&
+	       COMPONENT_MAX < 200 && CARRIER_MAX < 200, "struct dict is too small");
 
 static void dict_fill(struct dict *d)
 {
 	unsigned int i, h;
 
-	for (i = 0; i < d->n; i++) {
+	for (i = 0; i < d->words->n; i++) {
 		char name[DICT_NAME_MAX] = "";
 
-		d->len[i] = snprintf(name, sizeof(name), "%s", d->names[i]);
+		d->len[i] = snprintf(name, sizeof(name), "%s", d->row[i].name);
 		for (h = dict_hash(name, d->len[i]); d->slot[h & 255]; h++)
 			;
 		d->slot[h & 255] = i + 1;
 	}
 }
 
-struct dict stream_dicts[] = {
-	[TYPE_KIND] = { "kind", kind_names, KIND_MAX, { 0 }, { 0 } },
-	[TYPE_CAUSE] = { "cause", cause_names, CAUSE_MAX, { 0 }, { 0 } },
-	[TYPE_HOW] = { "how", how_names, HOW_MAX, { 0 }, { 0 } },
-	[TYPE_SUB] = { "sub", sub_names, SUB_MAX, { 0 }, { 0 } },
-	[TYPE_COMPONENT] = { "component", component_names, COMPONENT_MAX, { 0 }, { 0 } },
-	[TYPE_CARRIER] = { "carrier", carrier_names, CARRIER_MAX, { 0 }, { 0 } },
-};
+struct dict stream_dicts[TYPE_CARRIER + 1];
 
 __attribute__((constructor)) static void dicts_fill(void)
 {
-	size_t i;
+	static const u8 dictionary_of[] = {
+		[TYPE_KIND] = WORDS_KIND, [TYPE_CAUSE] = WORDS_CAUSE, [TYPE_HOW] = WORDS_HOW,
+		[TYPE_SUB] = WORDS_SUB, [TYPE_COMPONENT] = WORDS_COMPONENT, [TYPE_CARRIER] = WORDS_CARRIER,
+	};
 
-	for (i = TYPE_KIND; i <= TYPE_CARRIER; i++)
+	for (size_t i = TYPE_KIND; i <= TYPE_CARRIER; i++) {
+		stream_dicts[i].words = &dictionary[dictionary_of[i]];
+		stream_dicts[i].row = dictionary[dictionary_of[i]].row;
 		dict_fill(&stream_dicts[i]);
+	}
 }
 
 /* Device numbers are the kernel's: 12 bits major, 20 bits minor. */
@@ -192,7 +166,8 @@ const char *dev_text(u32 dev, char buf[24])
 	return buf;
 }
 
-/* Digits without sign, blanks or leading zeros; NULL when there are none or the number is above max. */
+/* Reads digits without sign, blanks or leading zeros. Returns NULL when there are none or the
+ * number is above max. */
 static const char *dev_part(const char *p, u32 max, u32 *out)
 {
 	u32 v = 0;

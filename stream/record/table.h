@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* table.h - records.def and fields.def as data, and what the files of this folder share. Not for other folders. */
+/* table.h - records.def and fields.def as data, for the rooms of stream/. */
 #ifndef IOT_STREAM_TABLE_H
 #define IOT_STREAM_TABLE_H
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include "clean.h"
 #include "fail.h"
-#include "stream.h"
+#include "words.h"
 
-enum col_type { TYPE_U64, TYPE_I64, TYPE_STR, TYPE_DEV, TYPE_KIND, TYPE_CAUSE, TYPE_HOW, TYPE_SUB, TYPE_COMPONENT, TYPE_CARRIER };
+enum col_type {
+	TYPE_U64, TYPE_I64, TYPE_STR, TYPE_DEV, TYPE_KIND, TYPE_CAUSE, TYPE_HOW, TYPE_SUB,
+	TYPE_COMPONENT, TYPE_CARRIER
+};
 
 enum col_total { TOTAL_SUM, TOTAL_KEY, TOTAL_MAX };
 
@@ -31,7 +35,7 @@ struct table {
 	size_t n, size;         /* columns; bytes of the struct */
 };
 
-/* Events are handled as one more record where speed does not matter. */
+/* The number of the event's table: one more record where speed does not matter. */
 #define REC_EVENT REC_MAX
 const struct table *table_of(unsigned int type);
 
@@ -50,11 +54,10 @@ static inline __attribute__((always_inline)) enum col_type field_type(const char
 	       !strcmp(name, "carrier") ? TYPE_CARRIER : TYPE_U64;
 }
 
-/* The names of a dictionary type; NULL for the other types. */
+/* A dictionary, with a hash table of its names. */
 struct dict {
-	const char *what;
-	const char *const *names;
-	unsigned int n;
+	const struct words *words;
+	const struct word *row; /* those of `words`, by number */
 	u8 slot[256];           /* open addressing: number + 1 by dict_hash() */
 	u8 len[256];            /* of each name */
 };
@@ -88,13 +91,17 @@ static inline int dict_find(const struct dict *d, const char *s, size_t len)
 	for (; d->slot[h & 255]; h++) {
 		unsigned int i = d->slot[h & 255] - 1;
 
-		if (d->len[i] == len && !memcmp(d->names[i], s, len))
+		if (d->len[i] == len && !memcmp(d->row[i].name, s, len))
 			return i;
 	}
 	return -1;
 }
 
-/* Report that a name cannot be opened to be written, to be read: err as of place.h. Return an errno, negative. */
+/* Set by store_interrupt(). */
+extern volatile sig_atomic_t stream_interrupted;
+
+/* Report that a file cannot be opened for writing, or reading. err: as of place.h. Return a
+ * negative errno. */
 int output_fail(const char *path, int err);
 int input_fail(const char *path, int err);
 

@@ -1,24 +1,22 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* volume.c - the rows of volumes.def, and which of them losses spoil, as tables for reports. */
+/* volume.c - the rows of volumes.def, and the volumes that losses spoil, as tables for reports. */
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "memory.h"
 #include "volume.h"
-
-static const struct { u8 layer; char dir; } kinds[] = {
-#define KIND(sym, layer, name, dir, text, doc) [KIND_##sym] = { LAYER_##layer, dir },
-#include "kinds.def"
-};
+#include "words.h"
 
 bool volume_kind(enum volume_row row, u8 kind)
 {
 	const struct volume *v = &volumes[row];
+	const struct word *word;
 
 	if (v->kind || kind >= KIND_MAX)
 		return kind == v->kind;
-	return v->layers & BIT(kinds[kind].layer) && kinds[kind].dir == v->dir;
+	word = &dictionary[WORDS_KIND].row[kind];
+	return v->layers & BIT(word->layer) && word->dir == v->dir;
 }
 
 static bool is_of(enum volume_row row, size_t n)
@@ -47,7 +45,8 @@ static void put_text(FILE *f, const char *text)
 	text ? fprintf(f, "'%s',", text) : fprintf(f, "NULL,");
 }
 
-/* Begins one more row of a statement: to prepare one a row takes longer than all that the table is for. */
+/* Begins one more row of a statement: preparing a statement for each row would take longer than all
+ * else. */
 static void next_row(FILE *f, const char *table, size_t *rows)
 {
 	(*rows)++ ? fprintf(f, ",\n(") : fprintf(f, ";\nINSERT INTO temp.%s VALUES(", table);
@@ -69,7 +68,8 @@ static const struct { const char *layer, *what, *spoils; } losses[] = {
 #include "kinds.def"
 };
 
-/* One row for each class of volumes that a loss spoils, one with NULL where it spoils none. */
+/* Writes one row for each class of volumes that a loss spoils; one with NULL where it spoils
+ * none. */
 static void put_loss(FILE *f, size_t i, size_t *rows)
 {
 	const char *word = losses[i].spoils;
@@ -83,14 +83,22 @@ static void put_loss(FILE *f, size_t i, size_t *rows)
 	} while (word[-1]);
 }
 
+/* Does a volume count on a device? place: 1 on a leaf, 2 at the bottom, 3 both. */
+static bool is_placed(const struct volume *v, int place)
+{
+	if (v->place == ANYWHERE)
+		return true;
+	return v->place == BOTTOM ? place & 2 : (place & 1) == (v->place == LEAF);
+}
+
 static void sql_volume_has(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
 	sqlite3_int64 row = sqlite3_value_int64(argv[0]);
 	const struct volume *v = row >= 0 && row < VOLUME_MAX ? &volumes[row] : NULL;
-	int place = sqlite3_value_int(argv[4]);
 
-	sqlite3_result_int(ctx, v && (v->place == ANYWHERE || (v->place == BOTTOM ? place & 2 : (place & 1) == (v->place == LEAF))) &&
-			   volume_has(row, sqlite3_value_int(argv[1]), sqlite3_value_int(argv[2]), sqlite3_value_int64(argv[3])));
+	sqlite3_result_int(ctx, v && is_placed(v, sqlite3_value_int(argv[4])) &&
+			   volume_has(row, sqlite3_value_int(argv[1]), sqlite3_value_int(argv[2]),
+				      sqlite3_value_int64(argv[3])));
 }
 
 int volume_register(struct sqlite3 *db)
@@ -102,8 +110,8 @@ int volume_register(struct sqlite3 *db)
 
 	if (!f)
 		return SQLITE_NOMEM;
-	fprintf(f, "CREATE TEMP TABLE volume(row INTEGER, sym TEXT, name TEXT, needs TEXT, class TEXT, rest TEXT, measure INTEGER,"
-		" kind INTEGER, unless_vfs INTEGER, of_load INTEGER, of_volume INTEGER)");
+	fprintf(f, "CREATE TEMP TABLE volume(row INTEGER, sym TEXT, name TEXT, needs TEXT, class TEXT, rest TEXT,"
+		" measure INTEGER, kind INTEGER, unless_vfs INTEGER, of_load INTEGER, of_volume INTEGER)");
 	for (i = 0; i < VOLUME_MAX; i++)
 		for (k = 0; k < KIND_MAX; k++)
 			if (volume_kind(i, k)) {
@@ -115,6 +123,7 @@ int volume_register(struct sqlite3 *db)
 		put_loss(f, i, &rows);
 	rc = fclose(f) ? SQLITE_NOMEM : sqlite3_exec(db, sql, NULL, NULL, NULL);
 	free(sql);
-	return rc ? rc : sqlite3_create_function(db, "volume_has", 5, SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY, NULL,
-						 sql_volume_has, NULL, NULL);
+	return rc ? rc : sqlite3_create_function(db, "volume_has", 5,
+						 SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY,
+						 NULL, sql_volume_has, NULL, NULL);
 }

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
 /* batch.c - events as rows of a database in memory, whose pages are written here.
  *
- * SQLite needs more time to make a record of 20 values than all else that is done with an event takes. So records are made here, as
- * https://sqlite.org/fileformat.html says, on the pages of a database in memory that has the same table event, attached as `batch`.
- * `INSERT INTO event SELECT * FROM batch.event` then copies them: between tables of the same columns SQLite copies records as they are.
- * How pages of the store are filled, logged and synced stays SQLite's.
+ * SQLite takes longer to make a record of 20 values than all other work on an event takes. So
+ * records are made here, in the format of https://sqlite.org/fileformat.html, on the pages of a
+ * database in memory that has the same table event, attached as `batch`. `INSERT INTO event SELECT
+ * * FROM batch.event` then copies them: SQLite copies records unchanged between tables of the same
+ * columns. SQLite still decides how pages of the store are filled, logged and synced.
  */
 #include <endian.h>
 #include "batch.h"
 #include "memory.h"
 #include "schema.h"
 
-#define PAGE_BYTES 65536u        /* the largest that SQLite has */
-#define PAGES_MAX 96u            /* 6 MiB: 130,000 events. Only what is used takes memory, of which the tracer has 64 MiB in a flood */
-#define SIZE_AT 28u              /* in the header of the database: how many pages it has */
+#define PAGE_BYTES 65536u        /* SQLite's largest */
+#define PAGES_MAX 96u            /* 6 MiB: 130,000 events; unused pages take no memory */
+#define SIZE_AT 28u              /* offset of the number of pages in the database's header */
 
-/* Pages by their place in the image: 0 is the header with the schema. SQLite counts from 1. */
+/* Pages by their position in the image: 0 is the header with the schema. SQLite counts from 1. */
 enum { ROOT = 1, FIRST_LEAF = 2 };
 
 enum {
@@ -31,10 +32,11 @@ enum {
 	COLUMNS
 };
 
-/* Whether a value of 0 is one, or NULL. */
+/* Is a value of 0 stored as 0, or as NULL? */
 enum {
 	IS_REQ = 1, IS_OPT = 0, IS_ZERO = 0,
-#define FIELD(type, name, presence, unit, doc) HAS_##name = IS_##presence, HAD_##name = COLUMN_##name,
+#define FIELD(type, name, presence, unit, doc) \
+	HAS_##name = IS_##presence, HAD_##name = COLUMN_##name,
 #include "fields.def"
 };
 
@@ -45,21 +47,21 @@ _Static_assert(COLUMNS == 1
 #include "fields.def"
 	, "columns.def has not the fields of fields.def");
 
-/* A page is filled upwards, behind room for the pointers to so many cells: then a record is made where it stays, and what is written beyond its
- * end is written over by the next. */
+/* A page is filled upwards, behind the pointers to this many cells: a record is made in its final
+ * place, and bytes written beyond its end are overwritten by the next. */
 #define LEAF_ROWS 2048u
 #define LEAF_BEGIN (LEAF_HEAD + 2 * LEAF_ROWS)
 
-#define PREFIX_MAX (2 + 3)       /* bytes before a record: its length, its row */
+#define PREFIX_MAX (2 + 3)       /* bytes before a record: its length and its rowid */
 #define CELL_MAX (PREFIX_MAX + 1 + 9 * COLUMNS + sizeof(u64))
 
 struct batch {
 	sqlite3 *db;
 	u8 *image;
-	unsigned int page;      /* that is being filled */
-	unsigned int cells, next; /* in it: how many, and where the next one begins */
+	unsigned int page;      /* being filled */
+	unsigned int cells, next; /* in that page: number of cells, and offset of the next one */
 	u32 rows;               /* in all pages */
-	u32 last_row[PAGES_MAX]; /* of each leaf before this one */
+	u32 last_row[PAGES_MAX]; /* of each leaf that is full */
 };
 
 static void put_be16(u8 *p, unsigned int v)
@@ -76,7 +78,7 @@ static void put_be32(u8 *p, u32 v)
 	memcpy(p, &be, sizeof(be));
 }
 
-/* Up to 21 bits. */
+/* Writes a number of up to 21 bits. */
 static inline u8 *put_varint(u8 *p, u32 v)
 {
 	if (v >= 1 << 14)
@@ -89,9 +91,9 @@ static inline u8 *put_varint(u8 *p, u32 v)
 
 /* ---- one record ---- */
 
-/* Types of values: 0 NULL, 1 to 6 an integer of so many bytes, 8 and 9 the numbers 0 and 1. */
+/* Types of values: 0 NULL, 1 to 6 an integer of bytes_of[] bytes, 8 and 9 the numbers 0 and 1. */
 static const u8 bytes_of[] = { 0, 1, 2, 3, 4, 6, 8, 0, 0, 0 };
-static const u8 type_of[] = { /* by significant bits; one more is for the sign */
+static const u8 type_of[] = { /* by significant bits; the type has one more bit for the sign */
 	8, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3, 4, 4, 4, 4, 4, 4, 4, 4,
 	5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6,
 };
@@ -101,21 +103,22 @@ static inline u8 type_of_value(u64 v, bool has)
 	return v > 1 ? type_of[64 - __builtin_clzll(v)] : v ? 9 : has ? 8 : 0;
 }
 
-/* Returns where the next value goes. */
+/* Writes a value and returns its end. */
 static inline u8 *put_value(u8 *p, u8 type, u64 v)
 {
 	unsigned int n = bytes_of[type];
 	u64 be = htobe64(v << (-8 * n & 63));
 
-	memcpy(p, &be, sizeof(be)); /* what is too much, the next one overwrites */
+	memcpy(p, &be, sizeof(be)); /* the next value overwrites the surplus */
 	return p + n;
 }
 
-/* Makes the cell of one row within CELL_MAX bytes from `at`. *end: behind it. Returns where it begins: how long it is, is known last. */
+/* Makes the cell of one row within CELL_MAX bytes from `at`, and puts its end into *end. Returns
+ * its begin, which depends on its length. */
 static inline u8 *make_cell(u8 *at, u8 **end, u32 rowid, s64 run, const struct iot_event *e)
 {
 	u8 *head = at + PREFIX_MAX, *types = head + 1, *p, *begin;
-	unsigned int columns = 1; /* up to the last that is not NULL */
+	unsigned int columns = 1; /* number of columns up to the last that is not NULL */
 	size_t size;
 
 	types[COLUMN_run] = type_of_value(run, true);
@@ -129,7 +132,7 @@ static inline u8 *make_cell(u8 *at, u8 **end, u32 rowid, s64 run, const struct i
 #include "columns.def"
 	head[0] = 1 + columns;
 	p = put_value(head + 1 + columns, types[COLUMN_run], run);
-	/* no value follows that of the last column: what is NULL has none, though its type is where the body is by now */
+	/* NULLs after the last value are not stored: the body lies over their types */
 #define COLUMN(name) if (COLUMN_##name < columns) p = put_value(p, types[COLUMN_##name], e->name);
 #include "columns.def"
 	*end = p;
@@ -167,7 +170,7 @@ static void end_leaf(struct batch *b)
 	b->last_row[b->page] = b->rows;
 }
 
-/* False: there is no room. */
+/* Adds a row. Returns false when there is no room. */
 static bool add_row(struct batch *b, s64 run, const struct iot_event *e)
 {
 	u8 *page, *begin, *end;
@@ -195,7 +198,7 @@ size_t batch_add(struct batch *b, s64 run, const struct iot_event *e, size_t n)
 	return i;
 }
 
-/* A cell for each leaf but the last: its number and its last row. */
+/* Writes a cell for each leaf but the last: its page number and its last row. */
 static void make_root(struct batch *b)
 {
 	u8 *root = page_at(b, ROOT), cell[4 + 3];
@@ -213,7 +216,7 @@ static void make_root(struct batch *b)
 	put_be32(root + LAST_AT, b->page + 1);
 }
 
-/* Returns how many pages the database has. */
+/* Finishes the tree. Returns the number of pages of the database. */
 static unsigned int make_tree(struct batch *b)
 {
 	unsigned int pages = b->page + 1;
@@ -242,17 +245,19 @@ int batch_store(struct batch *b)
 	b->rows = 0;
 	begin_leaf(b, FIRST_LEAF);
 	rc = sqlite3_deserialize(b->db, "batch", b->image, size, size, SQLITE_DESERIALIZE_READONLY);
-	/* It says SQLITE_ERROR, "out of memory". After that SQLite 3.40 looks into a schema that `batch` has not, whatever is prepared. */
+	/* the code is SQLITE_ERROR, "out of memory"; SQLite 3.40 then uses a schema that `batch` lacks */
 	if (rc != SQLITE_OK)
 		return SQLITE_NOMEM;
 	return sqlite3_exec(b->db, "INSERT INTO main.event SELECT * FROM batch.event", NULL, NULL, NULL);
 }
 
-/* Records are copied as they are between tables of which both are STRICT, or neither. */
+/* Is the store's table STRICT? Records are copied unchanged only between tables that both are, or
+ * both are not. */
 static int is_strict(sqlite3 *db, bool *strict)
 {
+	static const char sql[] = "SELECT strict FROM pragma_table_list WHERE schema = 'main' AND name = 'event'";
 	sqlite3_stmt *st = NULL;
-	int rc = sqlite3_prepare_v2(db, "SELECT strict FROM pragma_table_list WHERE schema = 'main' AND name = 'event'", -1, &st, NULL);
+	int rc = sqlite3_prepare_v2(db, sql, -1, &st, NULL);
 
 	if (rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW)
 		*strict = sqlite3_column_int(st, 0);
@@ -270,12 +275,13 @@ static int make_table(sqlite3 *db)
 
 	if (!f)
 		return rc ?: SQLITE_NOMEM;
-	fprintf(f, "ATTACH ':memory:' AS batch; PRAGMA batch.page_size = %u; PRAGMA batch.auto_vacuum = NONE;\n", PAGE_BYTES);
+	fprintf(f, "ATTACH ':memory:' AS batch; PRAGMA batch.page_size = %u;"
+		" PRAGMA batch.auto_vacuum = NONE;\n", PAGE_BYTES);
 	schema_event(f, "batch.", strict);
 	return fclose(f) ? SQLITE_NOMEM : sqlite3_exec(db, sql, NULL, NULL, NULL);
 }
 
-/* SQLite makes the first pages. */
+/* Makes the first pages with SQLite. */
 static int make_image(struct batch *b)
 {
 	sqlite3_int64 size = 0;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* copy.c - runs from store to store, row by row. */
+/* copy.c - copies runs from store to store, row by row. */
 #include <errno.h>
 #include <stdio.h>
 #include "copy.h"
 #include "memory.h"
 #include "schema.h"
 
-/* What becomes of a column. */
+/* Changes of columns. */
 enum rule { KEEP, RUN, DEVICE, PROCESS, FILE_ID, SHIFT_NS, SHIFT_S, HOST, NAME, DEVICES };
 
-/* To add a column that is a number of something, or a time: a row; table NULL: in any. */
+/* Add a row for each new column that is an id or a time; table NULL: in all tables. */
 static const struct { const char *table, *column; enum rule rule; } rules[] = {
 	{ NULL,      "run",      RUN },
 	{ NULL,      "dev",      DEVICE },
@@ -32,10 +32,11 @@ static const struct { const char *table, *column; enum rule rule; } rules[] = {
 	{ "load",    "devices",  DEVICES },
 };
 
-/* Tables in which several hosts may have the same row: the first stands. */
+/* Tables in which several hosts may have rows of one key: the first row is kept. */
 static const char first_stands[] = " process device level load ";
 
-/* Tables in which two runs may have rows of one key, and what that is. Their other columns are summed. */
+/* Tables in which two runs may have rows of one key, with the key. The other columns are added
+ * up. */
 static const struct { const char *table, *key; } summed[] = {
 	{ "agg_total", NULL }, /* schema_agg_key() */
 	{ "file_io",   "run, file, owner, component" },
@@ -75,7 +76,8 @@ static bool is_key(const char *table, const char *column)
 	return !strcmp(column, "file") || !strcmp(column, "owner") || !strcmp(column, "component");
 }
 
-/* What was not measured in one is not known of both: either NULL makes NULL. */
+/* Prints how rows of one key are added up. A sum that is NULL in one of them is NULL in the
+ * total. */
 static void put_sums(FILE *f, const char *table, const char *key, const char **column, int n)
 {
 	const char *separator = "";
@@ -104,7 +106,8 @@ static char *insert_text(const struct table_copy *t, const char **column)
 
 	if (!f)
 		return NULL;
-	fprintf(f, "INSERT OR %s INTO %s(", t->c->merge && strstr(first_stands, word) ? "IGNORE" : "ABORT", t->table);
+	fprintf(f, "INSERT OR %s INTO %s(",
+		t->c->merge && strstr(first_stands, word) ? "IGNORE" : "ABORT", t->table);
 	for (i = 0; i < (size_t)t->columns; i++)
 		fprintf(f, "%s%s", i ? ", " : "", column[i]);
 	fprintf(f, ") SELECT ");
@@ -135,7 +138,7 @@ static char *select_text(const struct table_copy *t, const char **column)
 	return fclose(f) ? NULL : sql;
 }
 
-/* The columns that are stored, of the store that is written. */
+/* Prepares the copy of one table: its columns are the stored ones of the store that is written. */
 static int prepare_table(struct table_copy *t)
 {
 	static const char columns[] = "SELECT name FROM pragma_table_xinfo(?1) WHERE NOT hidden";
@@ -147,7 +150,8 @@ static int prepare_table(struct table_copy *t)
 	if (rc == SQLITE_OK)
 		rc = sqlite3_bind_text(st, 1, t->table, -1, SQLITE_STATIC);
 	t->owner = t->pid = t->dev = t->cgroup = -1;
-	for (t->columns = 0; rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW && t->columns < COLUMNS_MAX; t->columns++) {
+	for (t->columns = 0; rc == SQLITE_OK && t->columns < COLUMNS_MAX &&
+	     (rc = sqlite3_step(st)) == SQLITE_ROW; t->columns++) {
 		const char *text = (const char *)sqlite3_column_text(st, 0);
 
 		name[t->columns] = text ? strdup(text) : NULL;
@@ -167,7 +171,8 @@ static int prepare_table(struct table_copy *t)
 		insert = insert_text(t, name);
 		select = select_text(t, name);
 		rc = insert && select ? sqlite3_prepare_v2(t->c->to, insert, -1, &t->insert, NULL) : SQLITE_NOMEM;
-		rc = rc ?: sqlite3_prepare_v2(t->c->from, select, -1, &t->select, NULL) ?: sqlite3_bind_int64(t->select, 1, t->c->run);
+		rc = rc ?: sqlite3_prepare_v2(t->c->from, select, -1, &t->select, NULL) ?:
+		     sqlite3_bind_int64(t->select, 1, t->c->run);
 	}
 	for (i = 0; i < t->columns; i++)
 		free((char *)name[i]);
@@ -188,7 +193,13 @@ static int bind_named(const struct copy *c, sqlite3_stmt *st, int at, sqlite3_va
 {
 	if (!c->renames || sqlite3_value_type(value) != SQLITE_TEXT)
 		return sqlite3_bind_value(st, at, value);
-	return sqlite3_bind_text(st, at, sqlite3_mprintf("%s:%s", c->host, sqlite3_value_text(value)), -1, sqlite3_free);
+	return sqlite3_bind_text(st, at, sqlite3_mprintf("%s:%s", c->host, sqlite3_value_text(value)),
+				 -1, sqlite3_free);
+}
+
+static int bind_id(sqlite3_stmt *st, int at, bool absent, s64 id)
+{
+	return absent ? sqlite3_bind_null(st, at) : sqlite3_bind_int64(st, at, id);
 }
 
 static int bind_one(const struct table_copy *t, int i)
@@ -208,13 +219,11 @@ static int bind_one(const struct table_copy *t, int i)
 	case NAME:
 		return bind_named(c, t->insert, i + 1, value);
 	case DEVICE:
-		return absent ? sqlite3_bind_null(t->insert, i + 1) : sqlite3_bind_int64(t->insert, i + 1, device_of(c, number));
+		return bind_id(t->insert, i + 1, absent, device_of(c, number));
 	case PROCESS:
-		number += number > 2 ? c->processes : 0;
-		return absent ? sqlite3_bind_null(t->insert, i + 1) : sqlite3_bind_int64(t->insert, i + 1, number);
+		return bind_id(t->insert, i + 1, absent, number + (number > 2 ? c->processes : 0));
 	case FILE_ID:
-		number += number ? c->files : 0;
-		return absent ? sqlite3_bind_null(t->insert, i + 1) : sqlite3_bind_int64(t->insert, i + 1, number);
+		return bind_id(t->insert, i + 1, absent, number + (number ? c->files : 0));
 	case SHIFT_NS:
 		return sqlite3_bind_int64(t->insert, i + 1, number + c->shift_ns);
 	case SHIFT_S:
@@ -229,8 +238,8 @@ static int bind_one(const struct table_copy *t, int i)
 	return sqlite3_bind_value(t->insert, i + 1, value);
 }
 
-/* Records that only one of the two tracers was asked for are no difference; of counters, those of processes and of control groups
- * have no host. */
+/* Is the row left out of a merged run? Counters of processes and control groups are, since they
+ * have no host; and the rows of process 2 ("filtered") where two tracers watched one machine. */
 static bool is_left_out(const struct table_copy *t)
 {
 	const struct copy *c = t->c;
@@ -268,18 +277,23 @@ static int copy_table(const struct copy *c, const char *table, u64 *rows)
 	return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
-/* Tables of rows of a run, but those that a merged run has its own of. */
+/* Is a table with rows of the run copied? A merged run has its own rows in some. */
 static bool is_wanted(const struct copy *c, const char *table)
 {
-	if ((c->no_events && !strcmp(table, "event")) || !strcmp(table, "agg_second")) /* made of agg when all is copied */
+	if (!strcmp(table, "agg_second")) /* computed again from agg */
+		return false;
+	if (c->no_events && !strcmp(table, "event"))
 		return false;
 	return !c->merge || (strcmp(table, "run") && strcmp(table, "run_end") && strcmp(table, "node"));
 }
 
 int copy_words(sqlite3 *from, sqlite3 *to)
 {
-	static const char *const tables[] = { "layer(id, name, label, doc)", "kind(id, layer, name, dir, label, doc)", "cause(id, name, doc)",
-		"how(id, name, doc)", "sub(id, name, doc)", "component(id, name, doc)", "carrier(id, name, doc)", "flag(id, name, doc)" };
+	static const char *const tables[] = {
+		"layer(id, name, label, doc)", "kind(id, layer, name, dir, label, doc)", "cause(id, name, doc)",
+		"how(id, name, doc)", "sub(id, name, doc)", "component(id, name, doc)", "carrier(id, name, doc)",
+		"flag(id, name, doc)"
+	};
 	int rc = SQLITE_OK, col;
 	size_t i;
 
@@ -288,11 +302,14 @@ int copy_words(sqlite3 *from, sqlite3 *to)
 		auto_free char *select = NULL, *insert = NULL;
 		sqlite3_stmt *a = NULL, *b = NULL;
 
-		if (asprintf(&select, "SELECT %.*s FROM %.*s", (int)strlen(columns) - 2, columns + 1, (int)(columns - tables[i]), tables[i]) < 0 ||
+		if (asprintf(&select, "SELECT %.*s FROM %.*s", (int)strlen(columns) - 2, columns + 1,
+			     (int)(columns - tables[i]), tables[i]) < 0 ||
 		    asprintf(&insert, "INSERT OR IGNORE INTO %s SELECT ?1, ?2, ?3%s", tables[i],
-			     !strncmp(columns, "(id, name, label", 16) ? ", ?4" : !strncmp(columns, "(id, layer", 10) ? ", ?4, ?5, ?6" : "") < 0)
+			     !strncmp(columns, "(id, name, label", 16) ? ", ?4" :
+			     !strncmp(columns, "(id, layer", 10) ? ", ?4, ?5, ?6" : "") < 0)
 			return SQLITE_NOMEM;
-		rc = sqlite3_prepare_v2(from, select, -1, &a, NULL) ?: sqlite3_prepare_v2(to, insert, -1, &b, NULL);
+		rc = sqlite3_prepare_v2(from, select, -1, &a, NULL) ?:
+		     sqlite3_prepare_v2(to, insert, -1, &b, NULL);
 		while (rc == SQLITE_OK && (rc = sqlite3_step(a)) == SQLITE_ROW) {
 			for (col = 0; col < sqlite3_column_count(a); col++)
 				sqlite3_bind_value(b, col + 1, sqlite3_column_value(a, col));
@@ -306,10 +323,12 @@ int copy_words(sqlite3 *from, sqlite3 *to)
 	return rc;
 }
 
-/* Reads the names first: what a statement that is done leaves behind would cover the error of a table. */
+/* Reads the names of tables first: a statement that is finalized later would replace the error of a
+ * table. */
 int copy_run(const struct copy *c, const char **table, u64 *rows)
 {
-	static const char list[] = "SELECT group_concat(name, ' ') FROM (SELECT m.name FROM main.sqlite_schema m JOIN pragma_table_info(m.name) c"
+	static const char list[] = "SELECT group_concat(name, ' ')"
+		" FROM (SELECT m.name FROM main.sqlite_schema m JOIN pragma_table_info(m.name) c"
 		" ON c.name = 'run' WHERE m.type = 'table' ORDER BY m.name <> 'run', m.name)";
 	static char names[1024];
 	sqlite3_stmt *st = NULL;
@@ -334,7 +353,8 @@ int copy_fail(struct opener *from, struct opener *to, int rc, const char *table)
 	int full = sqlite3_extended_errcode(to->db);
 
 	if ((rc & 0xff) == SQLITE_CONSTRAINT)
-		return fail_as(-EUCLEAN, 0, "%s is not as a version of iot made it: a row of table '%s' cannot be: %s", from->path, table,
-			       sqlite3_errmsg(to->db));
-	return (full & 0xff) == (rc & 0xff) ? opener_fail(to, full, "cannot be written") : opener_fail(from, rc, "cannot be read");
+		return fail_as(-EUCLEAN, 0, "%s is not as a version of iot made it: a row of table '%s' cannot be: %s",
+			       from->path, table, sqlite3_errmsg(to->db));
+	return (full & 0xff) == (rc & 0xff) ? opener_fail(to, full, "cannot be written") :
+					      opener_fail(from, rc, "cannot be read");
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* fresh.c - a new store, written beside its place and put there in one step. */
+/* fresh.c - a new store that is written under no name and appears in one step. */
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -14,7 +14,7 @@
 #define DIGITS 16
 #define TRIES 3
 
-/* ---- what a killed process left ---- */
+/* ---- files that a killed process left ---- */
 
 static bool is_our_name(const char *name)
 {
@@ -25,7 +25,7 @@ static bool is_our_name(const char *name)
 	return !*name;
 }
 
-/* A file of ours, or as root of the folder's owner, that no process has locked. */
+/* Removes a file that no process has locked: one of ours or, for root, of the folder's owner. */
 static void clear_one(int dir, const char *name, uid_t owner)
 {
 	auto_close int fd = openat(dir, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -36,7 +36,8 @@ static void clear_one(int dir, const char *name, uid_t owner)
 		return;
 	if (st.st_uid != geteuid() && (geteuid() || st.st_uid != owner))
 		return;
-	if (flock(fd, LOCK_EX | LOCK_NB) || fstatat(dir, name, &at, AT_SYMLINK_NOFOLLOW) || at.st_ino != st.st_ino || at.st_dev != st.st_dev)
+	if (flock(fd, LOCK_EX | LOCK_NB) || fstatat(dir, name, &at, AT_SYMLINK_NOFOLLOW) ||
+	    at.st_ino != st.st_ino || at.st_dev != st.st_dev)
 		return;
 	unlinkat(dir, name, 0);
 	snprintf(journal, sizeof(journal), "%s-journal", name); /* version 0.1 made one */
@@ -61,9 +62,10 @@ static void clear_dead(const struct place *to)
 	closedir(d);
 }
 
-/* ---- the new one ---- */
+/* ---- the new store ---- */
 
-/* The folder behind every link, so that its path is that of the descriptor. */
+/* Makes the path of a temporary name. Its folder is resolved, so that it is that of the
+ * descriptor. */
 static int name_it(struct fresh *f)
 {
 	unsigned long long chance;
@@ -73,7 +75,7 @@ static int name_it(struct fresh *f)
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", f->to.dir);
 	n = readlink(link, dir, sizeof(dir) - 1);
 	if (n <= 0 || getrandom(&chance, sizeof(chance), 0) < 0)
-		return fail_as(-errno, 0, "cannot write beside %s: %s", f->final, strerror(errno));
+		return fail_as(-errno, 0, "cannot write next to %s: %s", f->final, strerror(errno));
 	dir[n] = 0;
 	snprintf(f->name, sizeof(f->name), PREFIX "%016llx", chance);
 	if (asprintf(&f->path, "%s/%s", dir, f->name) < 0) {
@@ -83,7 +85,8 @@ static int name_it(struct fresh *f)
 	return 0;
 }
 
-/* Another process may take it for a dead one's before it is locked. */
+/* Opens a store with a temporary name, again if another process took it for an abandoned one and
+ * removed it before it was locked. */
 static int open_named(struct fresh *f)
 {
 	bool fresh = false;
@@ -99,7 +102,8 @@ static int open_named(struct fresh *f)
 		free(f->path);
 		f->path = NULL;
 	}
-	return err ?: fail_as(-EPERM, 0, "cannot write %s: somebody removes what is written beside it", f->final);
+	return err ?: fail_as(-EPERM, 0, "cannot write %s: somebody removes what is written next to it",
+			      f->final);
 }
 
 int fresh_open(struct fresh *f, const char *final)
@@ -119,8 +123,10 @@ int fresh_open(struct fresh *f, const char *final)
 	if (err)
 		return err;
 	f->o.path = final; /* for messages */
-	/* nobody reads it before it is whole and synced; a journal in memory holds nothing of what was empty */
-	rc = sqlite3_exec(f->o.db, "PRAGMA page_size = 16384; PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; BEGIN", NULL, NULL, NULL);
+	/* nobody reads it before it is complete and synced; the journal of an empty file takes no
+	 * memory */
+	rc = sqlite3_exec(f->o.db, "PRAGMA page_size = 16384; PRAGMA journal_mode = MEMORY;"
+			  " PRAGMA synchronous = OFF; BEGIN", NULL, NULL, NULL);
 	rc = rc ?: schema_create(f->o.db) ?: schema_dictionaries(f->o.db);
 	return rc == SQLITE_OK ? 0 : opener_fail(&f->o, rc, "cannot make its tables");
 }
@@ -132,7 +138,7 @@ static int link_it(struct fresh *f, const char *name)
 	return linkat(AT_FDCWD, opener_self(&f->o, self), f->to.dir, name, AT_SYMLINK_FOLLOW) ? -errno : 0;
 }
 
-/* A name goes to what has none by link(2), which replaces nothing. */
+/* Gives the store its name. A store without one gets it by link(2), which replaces nothing. */
 static int name_at_last(struct fresh *f, bool replace)
 {
 	struct stat at;
@@ -147,7 +153,8 @@ static int name_at_last(struct fresh *f, bool replace)
 			return err;
 		}
 	}
-	if (fstatat(f->to.dir, f->name, &at, AT_SYMLINK_NOFOLLOW) || at.st_ino != f->o.main.st_ino || at.st_dev != f->o.main.st_dev)
+	if (fstatat(f->to.dir, f->name, &at, AT_SYMLINK_NOFOLLOW) ||
+	    at.st_ino != f->o.main.st_ino || at.st_dev != f->o.main.st_dev)
 		return -PLACE_EXCHANGED;
 	if (renameat2(f->to.dir, f->name, f->to.dir, f->to.name, replace ? 0 : RENAME_NOREPLACE))
 		return -errno;

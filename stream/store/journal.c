@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* journal.c - changes the journal mode of a store, and says who is in the way of that.
+/* journal.c - changes the journal mode of a store, and names the program that prevents it.
  *
  * SQLite changes to WAL and back only while no other connection has a lock on the file. A run is
- * written in WAL mode, in which a reader holds up no writer; a store that is left is in a
- * rollback mode, because one in WAL mode cannot be read where the reader may not make files
- * beside it.
+ * written in WAL mode, in which readers do not block the writer. The finished store is left in a
+ * rollback mode, because a store in WAL mode cannot be read where the reader may not create files
+ * in its folder.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -13,25 +13,27 @@
 #include "journal.h"
 #include "table.h"
 
-/* The header of the store says which mode it is in. It is one page whose first sector changes: a
- * journal of it in memory is as good as one beside the store, which whoever finds it after a
- * kill could not tell from a stranger's. */
+/* The mode is in the header of the store: one page, of which the first sector changes. A journal of
+ * it in memory is as safe as one on disk, which after a kill could not be told from a
+ * stranger's. */
 #define TO_WAL "PRAGMA journal_mode = MEMORY; PRAGMA journal_mode = WAL"
 #define TO_ONE_FILE "PRAGMA main.journal_mode = MEMORY"
 
-#define JOIN_MS 100     /* a reader that is at its end is waited for so long */
+#define JOIN_MS 100     /* time to wait for a reader to finish */
 
-/* ---- who has it open ---- */
+/* ---- other programs that have the store open ---- */
 
-/* Bytes of a database file that connections lock (https://sqlite.org/lockingv3.html): readers
- * all of SHARED, in WAL mode whoever has the file open. */
+/* Bytes of a database file that connections lock (https://sqlite.org/lockingv3.html): readers lock
+ * all of SHARED; in WAL mode all connections do. */
 #define SHARED_FIRST 0x40000002
 #define SHARED_BYTES 510
 
-/* "sqlite3 (process 4711)", or without what is not known. Locks of this process do not count. */
+/* Returns "sqlite3 (process 4711)", or less if less is known. Locks of this process do not
+ * count. */
 static const char *holder_name(const struct opener *o, char *buf, size_t size)
 {
-	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = SHARED_FIRST, .l_len = SHARED_BYTES };
+	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = SHARED_FIRST,
+			      .l_len = SHARED_BYTES };
 	char path[64], comm[64];
 
 	if (fcntl(o->fd, F_GETLK, &lock) || lock.l_type == F_UNLCK || lock.l_pid <= 0)
@@ -78,8 +80,8 @@ int journal_begin(struct opener *o)
 
 /* ---- to one file ---- */
 
-/* The first bytes of the index, twice: mxFrame is the number of frames up to the last that was
- * committed (https://sqlite.org/walformat.html). */
+/* The first bytes of the index, stored twice: `frames` (mxFrame) is the number of frames up to the
+ * last that was committed (https://sqlite.org/walformat.html). */
 struct index_head {
 	u32 version, unused, change;
 	u8 is_made, big_endian;
@@ -110,8 +112,8 @@ void journal_keep(struct opener *o)
 	o->log = open_beside(o, "-wal", O_RDWR);
 }
 
-/* Takes away what a transaction that was given up left at the end of the log: the store itself
- * may need that room. While the lock for writing is held, nobody adds to the log. */
+/* Truncates the log behind its last committed frame: the store itself may need the room that an
+ * aborted transaction left. Nobody adds to the log while the lock for writing is held. */
 static void cut_log(struct opener *o)
 {
 	struct index_head head[2];
@@ -121,12 +123,13 @@ static void cut_log(struct opener *o)
 	journal_keep(o);
 	if (o->index < 0 || o->log < 0)
 		return;
-	/* BEGIN IMMEDIATE would be of every database that is attached: that of batch.c is not to
-	 * be written */
+	/* BEGIN IMMEDIATE would also lock the attached database of batch.c, which is read-only */
 	if (sqlite3_exec(o->db, "BEGIN; DELETE FROM main.run WHERE 0", NULL, NULL, NULL) == SQLITE_OK &&
-	    pread(o->index, head, sizeof(head), 0) == sizeof(head) && !memcmp(&head[0], &head[1], sizeof(*head)) &&
+	    pread(o->index, head, sizeof(head), 0) == sizeof(head) &&
+	    !memcmp(&head[0], &head[1], sizeof(*head)) &&
 	    head->is_made) {
-		size = LOG_HEAD + (off_t)head->frames * (FRAME_HEAD + (head->page_size == 1 ? 65536 : head->page_size));
+		size = head->page_size == 1 ? 65536 : head->page_size;
+		size = LOG_HEAD + (off_t)head->frames * (FRAME_HEAD + size);
 		if (!fstat(o->log, &st) && st.st_size > size)
 			(void)!ftruncate(o->log, size);
 	}

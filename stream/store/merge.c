@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* merge.c - runs of several hosts as one run: numbers of processes, files and devices that do not collide, one time.
+/* merge.c - runs of several hosts as one run: ids of processes, files and devices do not collide,
+ * and times have one origin.
  *
- * Reports then add up what all hosts moved, and find both ends of a connection. Table node says what was put together, and how well
- * the clocks are known.
+ * Reports then add up the bytes of all hosts, and find both ends of a connection. Table node says
+ * which runs were merged, and how well the clocks are known.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -13,17 +14,17 @@
 #include "second.h"
 #include "skew.h"
 
-#define SAME_BOOT_NS 1000000000 /* two readings of one clock differ by less, also when it is slewed */
+#define SAME_BOOT_NS 1000000000 /* two readings of one clock differ by less, even if it is slewed */
 
 struct part {
 	struct opener o;
 	s64 run;
-	char *host, *label;     /* host: as it is called in the merged run */
+	char *host, *label;     /* host: its name in the merged run */
 	char *own_host, *kernel, *uuid;
 	u64 wall_ns, boot_ns, dur_ns;
-	struct part *twin;      /* an earlier one of the same machine */
-	bool shares;            /* the machine with any other */
-	char *load;             /* what tells its ledger from another; NULL: none */
+	struct part *twin;      /* an earlier part of the same machine */
+	bool shares;            /* the machine with another part */
+	char *load;             /* identifies its ledger; NULL: none */
 	struct skew skew;
 	const char *clock_from;
 	s64 begin_ns;           /* since the start of the merged run */
@@ -54,7 +55,8 @@ static int open_part(struct part *p, const struct merge_part *from)
 {
 	static const char sql[] = "SELECT r.host, r.label, r.kernel, r.uuid, r.wall_ns, r.boot_ns, e.dur_ns,"
 		" EXISTS (SELECT 1 FROM node n WHERE n.run = r.run),"
-		" (SELECT json_array(system, profile, logical_write_bytes, logical_read_bytes, begin_wall_ns) FROM load l WHERE l.run = r.run)"
+		" (SELECT json_array(system, profile, logical_write_bytes, logical_read_bytes, begin_wall_ns) FROM load l"
+		" WHERE l.run = r.run)"
 		" FROM run r LEFT JOIN run_end e ON e.run = r.run WHERE r.run = ?1";
 	sqlite3_stmt *st = NULL;
 	bool fresh, merged = false;
@@ -63,7 +65,8 @@ static int open_part(struct part *p, const struct merge_part *from)
 	if (err)
 		return err;
 	p->run = from->run;
-	rc = sqlite3_prepare_v2(p->o.db, sql, -1, &st, NULL) ?: sqlite3_bind_int64(st, 1, p->run) ?: sqlite3_step(st);
+	rc = sqlite3_prepare_v2(p->o.db, sql, -1, &st, NULL) ?: sqlite3_bind_int64(st, 1, p->run) ?:
+	     sqlite3_step(st);
 	if (rc == SQLITE_ROW) {
 		p->own_host = text(st, 0);
 		p->label = text(st, 1);
@@ -77,9 +80,11 @@ static int open_part(struct part *p, const struct merge_part *from)
 	}
 	sqlite3_finalize(st);
 	if (rc != SQLITE_ROW || !p->own_host || !p->kernel || !p->uuid)
-		return rc == SQLITE_DONE ? fail_as(-EINVAL, 0, "%s has no run %lld", from->path, (long long)p->run) : read_fail(p);
+		return rc == SQLITE_DONE ?
+		       fail_as(-EINVAL, 0, "%s has no run %lld", from->path, (long long)p->run) : read_fail(p);
 	if (merged)
-		return fail_as(-EINVAL, 0, "%s: run %lld is merged already: give the stores that it was made of", from->path, (long long)p->run);
+		return fail_as(-EINVAL, 0, "%s: run %lld is merged already: give the stores that it was made of",
+			       from->path, (long long)p->run);
 	p->host = from->host ? strdup(from->host) : strdup(p->own_host);
 	return p->host ? 0 : fail_as(-ENOMEM, 0, "%s: no memory", from->path);
 }
@@ -96,7 +101,8 @@ static bool is_taken(const struct merge *m, size_t upto, const char *host)
 	return false;
 }
 
-/* Several runs may be of one host, or hosts have one name: then labels tell them apart, or numbers. */
+/* Makes the names of hosts unique: several runs may be of one host, or hosts may have one name.
+ * Labels tell them apart, or else numbers. */
 static int name_hosts(struct merge *m)
 {
 	size_t i, k, number;
@@ -127,12 +133,13 @@ static int name_hosts(struct merge *m)
 	return 0;
 }
 
-/* The same name, kernel and time of start. */
+/* Do two parts have the same host name, kernel and boot time? */
 static bool same_machine(const struct part *a, const struct part *b)
 {
 	s64 apart = (a->wall_ns - a->boot_ns) - (b->wall_ns - b->boot_ns);
 
-	return !strcmp(a->own_host, b->own_host) && !strcmp(a->kernel, b->kernel) && apart < SAME_BOOT_NS && apart > -SAME_BOOT_NS;
+	return !strcmp(a->own_host, b->own_host) && !strcmp(a->kernel, b->kernel) &&
+	       apart < SAME_BOOT_NS && apart > -SAME_BOOT_NS;
 }
 
 static int find_clock(struct merge *m, size_t i)
@@ -151,7 +158,7 @@ static int find_clock(struct merge *m, size_t i)
 			p->clock_from = k ? m->part[k].clock_from : "one machine, one clock";
 			return 0;
 		}
-	/* against any host whose own is known: what it is ahead of that, and that of the first */
+	/* compare with any host whose clock is known, and add that host's own difference to the first */
 	for (k = 0; rc == SQLITE_OK && k < i && !p->skew.two_ways; k++) {
 		struct part *q = &m->part[k];
 		struct skew_side there = { q->o.db, q->run, q->wall_ns };
@@ -206,7 +213,7 @@ static bool number_taken(const struct merge *m, size_t upto, u32 dev)
 	return false;
 }
 
-/* A number that no device of the kernel has: majors are given from below. */
+/* Returns a number that no device of the kernel has: the kernel gives majors from below. */
 static u32 free_number(const struct merge *m, size_t i)
 {
 	u32 dev = (4095U - i % 1024) << 20;
@@ -226,12 +233,16 @@ static u32 number_of(const struct part *p, u32 dev)
 	return dev;
 }
 
-/* Devices that anything names, also those without a record. One machine has one set of them. */
+/* Collects the devices that any row names, also those without a record, and numbers them. Parts of
+ * one machine have the same numbers. */
 static int find_devices(struct merge *m, size_t i)
 {
-	static const char sql[] = "SELECT dev FROM device WHERE run = ?1 UNION SELECT dev FROM agg_total WHERE run = ?1 AND dev IS NOT NULL"
-		" UNION SELECT dev FROM file WHERE run = ?1 UNION SELECT parent FROM device WHERE run = ?1 AND parent IS NOT NULL"
-		" UNION SELECT dev FROM truth WHERE run = ?1 AND dev IS NOT NULL UNION SELECT dev FROM put WHERE run = ?1";
+	static const char sql[] = "SELECT dev FROM device WHERE run = ?1"
+		" UNION SELECT dev FROM agg_total WHERE run = ?1 AND dev IS NOT NULL"
+		" UNION SELECT dev FROM file WHERE run = ?1"
+		" UNION SELECT parent FROM device WHERE run = ?1 AND parent IS NOT NULL"
+		" UNION SELECT dev FROM truth WHERE run = ?1 AND dev IS NOT NULL"
+		" UNION SELECT dev FROM put WHERE run = ?1";
 	struct part *p = &m->part[i];
 	sqlite3_stmt *st = NULL;
 	int rc = sqlite3_prepare_v2(p->o.db, sql, -1, &st, NULL) ?: sqlite3_bind_int64(st, 1, p->run);
@@ -245,7 +256,8 @@ static int find_devices(struct merge *m, size_t i)
 		if (!more)
 			break;
 		p->device = more;
-		p->device[p->devices] = (struct copy_device){ dev, p->twin ? number_of(p->twin, dev) : taken ? free_number(m, i) : dev };
+		p->device[p->devices].from = dev;
+		p->device[p->devices].to = p->twin ? number_of(p->twin, dev) : taken ? free_number(m, i) : dev;
 		p->devices++;
 	}
 	sqlite3_finalize(st);
@@ -254,7 +266,8 @@ static int find_devices(struct merge *m, size_t i)
 
 static bool moved_on(const struct part *p, u32 dev)
 {
-	static const char sql[] = "SELECT 1 FROM agg_total WHERE run = ?1 AND owner <> 2 AND kind IN (?2, ?3) AND dev = ?4 AND bytes > 0";
+	static const char sql[] = "SELECT 1 FROM agg_total"
+		" WHERE run = ?1 AND owner <> 2 AND kind IN (?2, ?3) AND dev = ?4 AND bytes > 0";
 	sqlite3_stmt *st = NULL;
 	bool moved = false;
 
@@ -269,7 +282,7 @@ static bool moved_on(const struct part *p, u32 dev)
 	return moved;
 }
 
-/* Two tracers of one machine may have seen the same bytes. */
+/* Refuses parts whose bytes may be the same: two tracers of one machine that saw one device. */
 static int check_overlap(struct merge *m, const struct part *p)
 {
 	const struct part *q;
@@ -279,16 +292,21 @@ static int check_overlap(struct merge *m, const struct part *p)
 		for (k = 0; same_machine(q, p) && k < p->devices; k++)
 			if (moved_on(p, p->device[k].from) && moved_on(q, p->device[k].from))
 				return fail_as(-EEXIST, 0, "%s and %s are of one machine, and both have bytes of device %u:%u, which would be counted twice: "
-					       "record each with --dev", q->o.path, p->o.path, p->device[k].from >> 20, p->device[k].from & 0xfffff);
+					       "record each with --dev", q->o.path, p->o.path,
+					       p->device[k].from >> 20, p->device[k].from & 0xfffff);
 	return 0;
 }
 
 /* ---- the run ---- */
 
-/* What the parts' own runs say, as a table beside the new store; the columns that are left are set by note_part(). */
-#define PART_COLUMNS(begin, called) "SELECT r.*, " begin " AS begin_ns, " called " AS called, e.dur_ns, e.status, e.horizon, e.dirty_bytes," \
-	" e.events AS delivered, e.self_cpu_ns, e.probe_cpu_ns, e.rss_bytes, e.settle_ns FROM run r LEFT JOIN run_end e ON e.run = r.run"
-static const char make_parts[] = "CREATE TEMP TABLE part AS " PART_COLUMNS("CAST(NULL AS INTEGER)", "CAST(NULL AS TEXT)") " WHERE 0";
+/* Table temp.part of the new store holds the run and run_end of each part; note_part() sets the
+ * columns that differ. */
+#define PART_COLUMNS(begin, called) \
+	"SELECT r.*, " begin " AS begin_ns, " called " AS called, e.dur_ns, e.status, e.horizon, e.dirty_bytes," \
+	" e.events AS delivered, e.self_cpu_ns, e.probe_cpu_ns, e.rss_bytes, e.settle_ns" \
+	" FROM run r LEFT JOIN run_end e ON e.run = r.run"
+static const char make_parts[] =
+	"CREATE TEMP TABLE part AS " PART_COLUMNS("CAST(NULL AS INTEGER)", "CAST(NULL AS TEXT)") " WHERE 0";
 static const char ask_part[] = PART_COLUMNS("NULL", "NULL") " WHERE r.run = ?1";
 
 static char *part_insert(int columns)
@@ -311,7 +329,8 @@ static int note_part(struct merge *m, size_t i)
 	struct part *p = &m->part[i];
 	sqlite3_stmt *from = NULL, *to = NULL;
 	auto_free char *sql = NULL;
-	int rc = sqlite3_prepare_v2(p->o.db, ask_part, -1, &from, NULL) ?: sqlite3_bind_int64(from, 1, p->run), col;
+	int rc = sqlite3_prepare_v2(p->o.db, ask_part, -1, &from, NULL) ?:
+		 sqlite3_bind_int64(from, 1, p->run), col;
 
 	if (rc == SQLITE_OK) {
 		sql = part_insert(sqlite3_column_count(from));
@@ -338,14 +357,16 @@ static int note_part(struct merge *m, size_t i)
 	return rc == SQLITE_OK ? 0 : opener_fail(&m->to.o, rc, "cannot be written");
 }
 
-/* A number of the merged run: it is not known where one host's is not. */
+/* A sum or bound of the merged run: unknown if it is unknown on one host. */
 #define OF_ALL(how, column) "iif(COUNT(" column ") = COUNT(*), " how "(" column "), NULL)"
 
-/* Of layers those that all had; of everything else what is sure for all. A name of a device that got another is that in filters too. */
+/* The merged run has the layers that all parts have; its other columns say what holds for all
+ * parts. Filters name a device as it is called in the merged run. */
 static const char run_sql[] =
 	"CREATE TEMP TABLE filter AS SELECT run, iif(?1 < 2 OR instr(' ' || filters, ' dev=/') OR filters GLOB '*dev=[0-9]*', filters,"
 	"  replace(' ' || filters, ' dev=', ' dev=' || called || ':')) AS filters FROM temp.part;"
-	"INSERT INTO run(run, schema, uuid, label, host, kernel, machine, cpus, tool, command, filters, layers, tier, events, settle, latency,"
+	"INSERT INTO run(run, schema, uuid, label, host, kernel, machine, cpus, tool, command, filters, layers, tier,"
+	"  events, settle, latency,"
 	"  wall_ns, boot_ns, utc_offset_s, map_bytes, attach_ns) "
 	"SELECT 1, MIN(schema), 'merged ' || (SELECT group_concat(uuid, ' ') FROM (SELECT uuid FROM temp.part ORDER BY uuid)),"
 	"  iif(COUNT(DISTINCT label) = 1 AND COUNT(label) = COUNT(*), MIN(label), NULL), group_concat(called, ' + '),"
@@ -357,12 +378,17 @@ static const char run_sql[] =
 	"  (SELECT COALESCE(group_concat(name, ','), '') FROM (SELECT l.name FROM layer l WHERE NOT EXISTS"
 	"   (SELECT 1 FROM temp.part p WHERE NOT instr(',' || p.layers || ',', ',' || l.name || ',')) ORDER BY l.id)),"
 	"  iif(SUM(tier <> 'full'), 'reduced', 'full'), iif(MIN(events) = 0, 0, MAX(events)),"
-	"  iif(COUNT(DISTINCT settle) = 1, MIN(settle), 'none'), iif(COUNT(DISTINCT latency) = 1 AND COUNT(latency) = COUNT(*), MIN(latency), NULL),"
-	"  ?1, MIN(boot_ns), MIN(utc_offset_s), " OF_ALL("SUM", "map_bytes") ", " OF_ALL("MAX", "attach_ns") " FROM (SELECT * FROM temp.part ORDER BY run);"
-	"INSERT INTO run_end(run, dur_ns, status, horizon, settle_ns, dirty_bytes, events, self_cpu_ns, probe_cpu_ns, rss_bytes) "
-	"SELECT 1, MAX(begin_ns + dur_ns), MAX(status), iif(SUM(horizon = 'at_ack'), 'at_ack', iif(COUNT(DISTINCT horizon) = 1, MIN(horizon), 'after_sync')),"
-	"  " OF_ALL("MIN", "begin_ns + settle_ns") ", " OF_ALL("SUM", "dirty_bytes") ", SUM(delivered), " OF_ALL("SUM", "self_cpu_ns") ","
-	"  " OF_ALL("SUM", "probe_cpu_ns") ", " OF_ALL("SUM", "rss_bytes") " FROM temp.part HAVING COUNT(dur_ns) = COUNT(*)";
+	"  iif(COUNT(DISTINCT settle) = 1, MIN(settle), 'none'),"
+	"  iif(COUNT(DISTINCT latency) = 1 AND COUNT(latency) = COUNT(*), MIN(latency), NULL),"
+	"  ?1, MIN(boot_ns), MIN(utc_offset_s), " OF_ALL("SUM", "map_bytes") ", " OF_ALL("MAX", "attach_ns")
+	"  FROM (SELECT * FROM temp.part ORDER BY run);"
+	"INSERT INTO run_end(run, dur_ns, status, horizon, settle_ns, dirty_bytes, events, self_cpu_ns, probe_cpu_ns,"
+	"  rss_bytes) "
+	"SELECT 1, MAX(begin_ns + dur_ns), MAX(status), iif(SUM(horizon = 'at_ack'), 'at_ack',"
+	"  iif(COUNT(DISTINCT horizon) = 1, MIN(horizon), 'after_sync')),"
+	"  " OF_ALL("MIN", "begin_ns + settle_ns") ", " OF_ALL("SUM", "dirty_bytes") ", SUM(delivered),"
+	"  " OF_ALL("SUM", "self_cpu_ns") ", " OF_ALL("SUM", "probe_cpu_ns") ", " OF_ALL("SUM", "rss_bytes")
+	"  FROM temp.part HAVING COUNT(dur_ns) = COUNT(*)";
 
 static int exec_run(struct merge *m)
 {
@@ -385,8 +411,11 @@ static int exec_run(struct merge *m)
 
 static int put_node(struct merge *m, size_t i)
 {
-	static const char sql[] = "INSERT INTO node(run, node, host, uuid, label, kernel, filters, begin_ns, dur_ns, clock_ns, clock_error_ns, clock_from)"
-		" SELECT 1, ?1, ?2, uuid, label, kernel, (SELECT filters FROM temp.filter f WHERE f.run = part.run), ?3, dur_ns, ?4, ?5, ?6"
+	static const char sql[] =
+		"INSERT INTO node(run, node, host, uuid, label, kernel, filters, begin_ns, dur_ns, clock_ns,"
+		"  clock_error_ns, clock_from)"
+		" SELECT 1, ?1, ?2, uuid, label, kernel, (SELECT filters FROM temp.filter f WHERE f.run = part.run),"
+		"  ?3, dur_ns, ?4, ?5, ?6"
 		" FROM temp.part WHERE run = ?1";
 	struct part *p = &m->part[i];
 	sqlite3_stmt *st = NULL;
@@ -409,12 +438,14 @@ static int put_node(struct merge *m, size_t i)
 
 /* ---- rows ---- */
 
-/* The largest numbers in use: the next host's begin behind them. */
+/* Finds the largest ids in use: those of the next host begin behind them. */
 static int largest(struct merge *m, u64 *processes, u64 *files)
 {
 	sqlite3_stmt *st = NULL;
-	int rc = sqlite3_prepare_v2(m->to.o.db, "SELECT max((SELECT COALESCE(MAX(id), 2) FROM process), (SELECT COALESCE(MAX(owner), 0) FROM agg_total)),"
-				    " max((SELECT COALESCE(MAX(id), 0) FROM file), (SELECT COALESCE(MAX(file), 0) FROM file_io))", -1, &st, NULL);
+	static const char sql[] =
+		"SELECT max((SELECT COALESCE(MAX(id), 2) FROM process), (SELECT COALESCE(MAX(owner), 0) FROM agg_total)),"
+		" max((SELECT COALESCE(MAX(id), 0) FROM file), (SELECT COALESCE(MAX(file), 0) FROM file_io))";
+	int rc = sqlite3_prepare_v2(m->to.o.db, sql, -1, &st, NULL);
 
 	if (rc == SQLITE_OK && sqlite3_step(st) == SQLITE_ROW) {
 		*processes = sqlite3_column_int64(st, 0) - 2;
@@ -424,10 +455,11 @@ static int largest(struct merge *m, u64 *processes, u64 *files)
 	return rc == SQLITE_OK ? 0 : opener_fail(&m->to.o, rc, "cannot be read");
 }
 
-/* The device that the run was about, by its filter: counters of others say nothing. */
+/* Finds the device of the part's filter: counters of other devices are not about the run. */
 static int find_only(const struct part *p, struct copy *c)
 {
-	static const char sql[] = "WITH f AS (SELECT ' ' || filters || ' ' AS words FROM run WHERE run = ?1) SELECT d.dev FROM f JOIN device d ON d.run = ?1"
+	static const char sql[] = "WITH f AS (SELECT ' ' || filters || ' ' AS words FROM run WHERE run = ?1)"
+		" SELECT d.dev FROM f JOIN device d ON d.run = ?1"
 		" AND (instr(f.words, ' dev=' || d.name || ' ') OR instr(f.words, ' dev=/dev/' || d.name || ' ')"
 		" OR instr(f.words, ' dev=' || (d.dev >> 20) || ':' || (d.dev & 1048575) || ' '))";
 	sqlite3_stmt *st = NULL;
@@ -443,7 +475,8 @@ static int find_only(const struct part *p, struct copy *c)
 static int copy_part(struct merge *m, size_t i)
 {
 	struct part *p = &m->part[i];
-	struct copy c = { .from = p->o.db, .to = m->to.o.db, .run = p->run, .as = 1, .merge = true, .shift_ns = p->begin_ns, .host = p->host,
+	struct copy c = { .from = p->o.db, .to = m->to.o.db, .run = p->run, .as = 1, .merge = true,
+			  .shift_ns = p->begin_ns, .host = p->host,
 			  .renames = m->machines > 1, .shares = p->shares, .device = p->device, .devices = p->devices };
 	const char *table = "its dictionaries";
 	int err = i ? largest(m, &c.processes, &c.files) : 0, rc;
@@ -456,7 +489,8 @@ static int copy_part(struct merge *m, size_t i)
 
 static int write_all(struct merge *m)
 {
-	int rc = sqlite3_exec(m->to.o.db, make_parts, NULL, NULL, NULL), err = rc == SQLITE_OK ? 0 : opener_fail(&m->to.o, rc, "cannot be written");
+	int rc = sqlite3_exec(m->to.o.db, make_parts, NULL, NULL, NULL);
+	int err = rc == SQLITE_OK ? 0 : opener_fail(&m->to.o, rc, "cannot be written");
 	size_t i;
 
 	for (i = 0; !err && i < m->n; i++)
@@ -483,7 +517,8 @@ static void free_part(struct part *p)
 
 int store_merge(const char *path, const struct merge_part *part, size_t n)
 {
-	struct merge m = { .part = calloc(n, sizeof(*m.part)), .machines = n, .to = { .o = { .at = { .dir = -1 }, .fd = -1 }, .to = { .dir = -1 } } };
+	struct merge m = { .part = calloc(n, sizeof(*m.part)), .machines = n,
+			   .to = { .o = { .at = { .dir = -1 }, .fd = -1 }, .to = { .dir = -1 } } };
 	int err = m.part ? 0 : fail_as(-ENOMEM, 0, "%s: no memory", path);
 	size_t i;
 

@@ -2,9 +2,9 @@
 /* opener.c - opens stores, and says why one cannot be opened, read or written. */
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <sys/file.h>
+#include "clock.h"
 #include "identity.h"
 #include "memory.h"
 #include "number.h"
@@ -14,19 +14,18 @@
 
 #define BUSY_MS 10000
 #define BUSY_STEP_MS 20
-#define TEXT_MAX (32 << 20)      /* bytes of one value: a line of a stream has at most 8 MiB */
+#define TEXT_MAX (32 << 20)      /* bytes of one value: lines of a stream have at most 8 MiB */
 #define STEPS_BETWEEN_LOOKS 20000
 
-static u64 limit_s = 3600;       /* an answer that takes longer is none; IOT_LIMIT_S is another limit */
+static u64 limit_s = 3600;       /* queries that take longer are interrupted; or IOT_LIMIT_S */
 static struct opener *openers;
-static volatile sig_atomic_t interrupted;
 
 /* ---- the files that SQLite may open ---- */
 
-/* "/iot-store:NUMBER/NAME": nothing that the kernel has. */
+/* SQLite's name of a file is "/iot-store:NUMBER/NAME", which no file of the kernel has. */
 #define PREFIX "/iot-store:"
 
-/* Which store, and what of it; *name "" : its folder. */
+/* Finds the store of a path, and the name of its part; *name "": its folder. */
 static struct opener *find(const char *path, const char **name)
 {
 	struct opener *o;
@@ -46,7 +45,7 @@ static struct opener *find(const char *path, const char **name)
 
 static const char *const companions[] = { "-journal", "-wal", "-shm" };
 
-/* What the name is of the store: "" itself, one of `companions`, NULL something else. */
+/* Returns the part of the store that has the name: "" itself, one of `companions`, or NULL. */
 static const char *part(const struct opener *o, const char *name)
 {
 	size_t len = strlen(o->at.name), i;
@@ -65,11 +64,11 @@ static int refuse(struct opener *o, const char *what, int err)
 {
 	o->refused = err;
 	o->culprit = what;
-	errno = EACCES;
-	return -1;
+	return errno = EACCES, -1;
 }
 
-/* The store itself must be the one that was judged; a companion is judged now. */
+/* Checks an open file: the store itself must be the one that was judged; a companion is judged
+ * now. */
 static int check(struct opener *o, const char *what, int fd)
 {
 	struct stat st;
@@ -81,11 +80,10 @@ static int check(struct opener *o, const char *what, int fd)
 	return S_ISREG(st.st_mode) ? place_judge(&o->at, fd, &st) : -PLACE_LINK;
 }
 
-/* The names beside a store without a name are those of another store. */
+/* Companions next to a store without a name belong to another store. */
 static int no_companion(void)
 {
-	errno = ENOENT;
-	return -1;
+	return errno = ENOENT, -1;
 }
 
 const char *opener_self(const struct opener *o, char path[OPENER_SELF])
@@ -94,14 +92,15 @@ const char *opener_self(const struct opener *o, char path[OPENER_SELF])
 	return path;
 }
 
-/* A description of its own for each open: SQLite closes what it opens. */
+/* Opens a new description each time: SQLite closes what it opens. */
 static int open_nameless(const struct opener *o, const char *what, int flags)
 {
 	char path[OPENER_SELF];
 
 	if (*what)
 		return no_companion();
-	return open(opener_self(o, path), (flags & ~(O_CREAT | O_EXCL | O_TRUNC | O_NOFOLLOW)) | O_CLOEXEC);
+	return open(opener_self(o, path),
+		    (flags & ~(O_CREAT | O_EXCL | O_TRUNC | O_NOFOLLOW)) | O_CLOEXEC);
 }
 
 static int open_part(struct opener *o, const char *name, int flags, int mode)
@@ -115,8 +114,9 @@ static int open_part(struct opener *o, const char *name, int flags, int mode)
 		return errno = EACCES, -1;
 	if (o->nameless)
 		return open_nameless(o, what, flags);
-	/* not blocking: a FIFO is only looked at */
-	fd = openat(o->at.dir, name, (flags & ~(O_CREAT | O_EXCL | O_TRUNC)) | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	/* not blocking, in case it is a FIFO */
+	fd = openat(o->at.dir, name,
+		    (flags & ~(O_CREAT | O_EXCL | O_TRUNC)) | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0 && errno == ELOOP)
 		return refuse(o, what, -PLACE_LINK);
 	if (fd < 0 && errno == ENOENT && flags & O_CREAT && *what)
@@ -132,7 +132,7 @@ static int open_part(struct opener *o, const char *name, int flags, int mode)
 
 static int do_open(const char *path, int flags, int mode)
 {
-	static int why = EACCES; /* a temporary file could not be made: SQLite then tries to read it, and says why not */
+	static int why = EACCES; /* of the last temporary file that failed: SQLite then opens it */
 	const char *name;
 	struct opener *o = find(path, &name);
 	bool is_temporary = (flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL);
@@ -159,7 +159,7 @@ static int do_stat(const char *path, struct stat *st)
 		return stat(path, st);
 	if (!fstatat(o->at.dir, name, st, AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH))
 		return 0;
-	/* who has become another user may not enter the folder any more, but has the store open */
+	/* after setuid() the folder may be closed to us, but the store is open */
 	return errno == EACCES && !strcmp(name, o->at.name) && o->fd >= 0 ? fstat(o->fd, st) : -1;
 }
 
@@ -182,7 +182,7 @@ static int do_access(const char *path, int mode)
 
 int (*store_unlink)(int dir, const char *name, int flags) = unlinkat;
 
-/* A journal may name any file to be removed with it. */
+/* Only companions are removed: a journal may name any file to be removed with it. */
 static int do_unlink(const char *path)
 {
 	const char *name, *base = strrchr(path, '/');
@@ -197,7 +197,8 @@ static int do_unlink(const char *path)
 	return errno = EACCES, -1;
 }
 
-/* As root SQLite gives a companion that it makes to the store's owner, whom it asks the name for: that may be another's by now. */
+/* Changes the owner of a companion only to the owner of a judged store: SQLite, running as root,
+ * asks for the store's owner by name, and the name may have another file by now. */
 static int do_fchown(int fd, uid_t uid, gid_t gid)
 {
 	for (const struct opener *o = openers; o; o = o->next)
@@ -206,7 +207,7 @@ static int do_fchown(int fd, uid_t uid, gid_t gid)
 	return errno = EACCES, -1;
 }
 
-/* SQLite closes and removes files before it says that a write failed: by then errno is another. */
+/* SQLite closes and removes files before it reports a failed write: errno is another by then. */
 static int write_error;
 
 static ssize_t note_write(ssize_t result)
@@ -234,18 +235,19 @@ static int do_ftruncate(int fd, off_t size)
 static int take_calls(void)
 {
 	static const struct { const char *name; sqlite3_syscall_ptr call; } calls[] = {
-		{ "open", (sqlite3_syscall_ptr)do_open }, { "stat", (sqlite3_syscall_ptr)do_stat }, { "lstat", (sqlite3_syscall_ptr)do_lstat },
-		{ "access", (sqlite3_syscall_ptr)do_access }, { "unlink", (sqlite3_syscall_ptr)do_unlink }, { "fchown", (sqlite3_syscall_ptr)do_fchown },
+		{ "open", (sqlite3_syscall_ptr)do_open }, { "stat", (sqlite3_syscall_ptr)do_stat },
+		{ "lstat", (sqlite3_syscall_ptr)do_lstat }, { "access", (sqlite3_syscall_ptr)do_access },
+		{ "unlink", (sqlite3_syscall_ptr)do_unlink }, { "fchown", (sqlite3_syscall_ptr)do_fchown },
 		{ "write", (sqlite3_syscall_ptr)do_write }, { "pwrite", (sqlite3_syscall_ptr)do_pwrite },
 		{ "pwrite64", (sqlite3_syscall_ptr)do_pwrite }, { "ftruncate", (sqlite3_syscall_ptr)do_ftruncate },
 	};
 	static bool taken;
-	int rc = sqlite3_initialize(); /* sqlite3_vfs_find() says nothing of why it failed */
+	int rc = sqlite3_initialize(); /* sqlite3_vfs_find() does not say why it failed */
 	sqlite3_vfs *vfs = rc ? NULL : sqlite3_vfs_find("unix");
-	size_t i;
 
-	for (i = 0; !taken && i < sizeof(calls) / sizeof(*calls); i++)
-		if (!vfs || vfs->iVersion < 3 || vfs->xSetSystemCall(vfs, calls[i].name, calls[i].call) != SQLITE_OK)
+	for (size_t i = 0; !taken && i < sizeof(calls) / sizeof(*calls); i++)
+		if (!vfs || vfs->iVersion < 3 ||
+		    vfs->xSetSystemCall(vfs, calls[i].name, calls[i].call) != SQLITE_OK)
 			return rc ?: SQLITE_MISUSE;
 	taken = true;
 	return SQLITE_OK;
@@ -255,12 +257,14 @@ static int take_calls(void)
 
 static int fail_refused(const struct opener *o)
 {
-	const char *why = o->refused == -PLACE_FOREIGN ? "belongs to somebody else" : o->refused == -PLACE_WRITABLE ? "can be written by others" :
-			  o->refused == -PLACE_NAMES ? "has other names (hard links)" : o->refused == -PLACE_LINK ? "is no regular file" : NULL;
+	const char *why = o->refused == -PLACE_FOREIGN ? "belongs to somebody else" :
+			  o->refused == -PLACE_WRITABLE ? "can be written by others" :
+			  o->refused == -PLACE_NAMES ? "has other names (hard links)" :
+			  o->refused == -PLACE_LINK ? "is no regular file" : NULL;
 
 	if (!why)
 		return fail_as(-EPERM, 0, "%s%s: %s", o->path, o->culprit, place_error(o->refused, o->to_write));
-	return fail_as(-EPERM, 0, "%s%s %s: no program of yours left that beside the store: remove it, and keep stores in a folder that only you can write",
+	return fail_as(-EPERM, 0, "%s%s %s: no program of yours left that next to the store: remove it, and keep stores in a folder that only you can write",
 			   o->path, o->culprit, why);
 }
 
@@ -273,11 +277,12 @@ static int fail_journal(const struct opener *o)
 static int fail_interrupt(const struct opener *o)
 {
 	if (o->late)
-		return fail_as(-ETIME, 0, "%s: no answer after %llu s: it was given up (IOT_LIMIT_S is another limit)", o->path, (unsigned long long)limit_s);
+		return fail_as(-ETIME, 0, "%s: no answer after %llu s: it was given up (IOT_LIMIT_S is another limit)",
+			       o->path, (unsigned long long)limit_s);
 	return fail_as(-EINTR, 0, "%s: interrupted", o->path);
 }
 
-/* The errno behind an SQLite code; 0: none is known. */
+/* Returns the errno behind an SQLite code; 0: unknown. */
 static int system_error(const struct opener *o, int rc)
 {
 	if (rc == SQLITE_IOERR_WRITE || rc == SQLITE_IOERR_TRUNCATE || rc == SQLITE_IOERR_SHMSIZE)
@@ -308,7 +313,8 @@ int opener_fail(struct opener *o, int rc, const char *what)
 	if (rc == SQLITE_IOERR && sys == EFBIG)
 		return fail_as(-EFBIG, EFBIG, "%s: %s", name, what);
 	if (opener_is_full(o, full))
-		return fail_as(-ENOSPC, 0, "%s: %s: no space left on the device (what was committed before is kept)", name, what);
+		return fail_as(-ENOSPC, 0, "%s: %s: no space left on the device (what was committed before is kept)",
+			       name, what);
 	if (rc == SQLITE_NOTADB)
 		return fail_as(-EINVAL, 0, "%s is not a store of iot: it is not a SQLite file", name);
 	if (rc == SQLITE_CORRUPT)
@@ -320,52 +326,46 @@ int opener_fail(struct opener *o, int rc, const char *what)
 	if (rc == SQLITE_NOMEM)
 		return fail_as(-ENOMEM, 0, "%s: %s: no memory", name, what);
 	if (rc == SQLITE_TOOBIG)
-		return fail_as(-EUCLEAN, 0, "%s: %s: a value in it is longer than %d MiB: no tracer wrote that", name, what, TEXT_MAX >> 20);
+		return fail_as(-EUCLEAN, 0, "%s: %s: a value in it is longer than %d MiB: no tracer wrote that",
+			       name, what, TEXT_MAX >> 20);
 	if (rc == SQLITE_ERROR && o->db && !strcmp(sqlite3_errmsg(o->db), "integer overflow"))
-		return fail_as(-EOVERFLOW, 0, "%s: %s: numbers in it add up to more than 64 bits: no tracer wrote that", name, what);
-	return fail_as(-EIO, 0, "%s: %s: %s%s%s", name, what, o->db ? sqlite3_errmsg(o->db) : sqlite3_errstr(rc), sys ? ": " : "",
+		return fail_as(-EOVERFLOW, 0, "%s: %s: numbers in it add up to more than 64 bits: no tracer wrote that",
+			       name, what);
+	return fail_as(-EIO, 0, "%s: %s: %s%s%s", name, what,
+		       o->db ? sqlite3_errmsg(o->db) : sqlite3_errstr(rc), sys ? ": " : "",
 			   sys ? strerror(sys) : "");
 }
 
-/* ---- ends of waiting ---- */
+/* ---- interruptions and time limits ---- */
 
 void store_interrupt(void)
 {
-	struct opener *o;
-
-	interrupted = 1;
-	for (o = openers; o; o = o->next)
+	stream_interrupted = 1;
+	for (struct opener *o = openers; o; o = o->next)
 		if (o->db)
 			sqlite3_interrupt(o->db);
 }
 
 bool store_interrupted(void)
 {
-	return interrupted;
-}
-
-static time_t now_s(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
-	return t.tv_sec;
+	return stream_interrupted;
 }
 
 static int look(void *arg)
 {
 	struct opener *o = arg;
 
-	o->late = o->until && now_s() >= o->until;
-	return interrupted || o->late;
+	o->late = o->until && clock_seconds() >= o->until;
+	return stream_interrupted || o->late;
 }
 
-/* Another program has the lock. */
+/* Waits while another program has the lock. */
 static int wait_busy(void *arg, int tries)
 {
 	struct timespec step = { 0, BUSY_STEP_MS * 1000000 };
 
-	if (interrupted || tries >= BUSY_MS / BUSY_STEP_MS || (out_patience && !out_patience(tries * BUSY_STEP_MS * 1000000ULL)))
+	if (stream_interrupted || tries >= BUSY_MS / BUSY_STEP_MS ||
+	    (out_patience && !out_patience(tries * BUSY_STEP_MS * 1000000ULL)))
 		return 0;
 	nanosleep(&step, NULL);
 	return 1;
@@ -373,11 +373,12 @@ static int wait_busy(void *arg, int tries)
 
 /* ---- open ---- */
 
-/* What a store holds may be chosen by a stranger: none of its code runs. */
+/* Makes SQLite run none of the code that a stranger may have put into a store. */
 static int tame(struct opener *o)
 {
 	static const struct { int option, on; } options[] = {
-		{ SQLITE_DBCONFIG_DEFENSIVE, 1 }, { SQLITE_DBCONFIG_ENABLE_TRIGGER, 0 }, { SQLITE_DBCONFIG_ENABLE_VIEW, 0 }, /* but temporary ones */
+		{ SQLITE_DBCONFIG_DEFENSIVE, 1 }, { SQLITE_DBCONFIG_ENABLE_TRIGGER, 0 },
+		{ SQLITE_DBCONFIG_ENABLE_VIEW, 0 }, /* but temporary ones */
 		{ SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0 }, { SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0 },
 	};
 	int rc = SQLITE_OK;
@@ -392,7 +393,7 @@ static int tame(struct opener *o)
 	return rc ?: sqlite3_exec(o->db, "PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0", NULL, NULL, NULL);
 }
 
-/* The name as SQLite wants it in a URI: what is special there is escaped. */
+/* Writes a name for a URI of SQLite, with special characters escaped. */
 static void put_name(FILE *f, const char *name)
 {
 	for (; *name; name++)
@@ -413,13 +414,14 @@ static int connect_as(struct opener *o, int flags, bool immutable)
 	fputs(immutable ? "?immutable=1" : "", f);
 	if (fclose(f))
 		return SQLITE_NOMEM;
-	rc = sqlite3_open_v2(name, &o->db, flags | (immutable ? SQLITE_OPEN_URI : 0) | SQLITE_OPEN_NOMUTEX, "unix");
+	rc = sqlite3_open_v2(name, &o->db, flags | (immutable ? SQLITE_OPEN_URI : 0) | SQLITE_OPEN_NOMUTEX,
+			     "unix");
 	if (rc == SQLITE_OK)
 		rc = tame(o);
 	return rc == SQLITE_OK ? sqlite3_exec(o->db, "PRAGMA schema_version", NULL, NULL, NULL) : rc;
 }
 
-/* The name of a companion, until the next is asked for. */
+/* Returns the name of a companion, valid until the next call. */
 static const char *companion_name(const struct opener *o, const char *companion)
 {
 	static char name[NAME_MAX + sizeof("-journal")];
@@ -433,19 +435,21 @@ static bool has(const struct opener *o, const char *companion)
 	return place_has(&o->at, companion_name(o, companion));
 }
 
-/* A store in WAL mode needs the index of its log even to be read. Where that cannot be made nobody writes either, if there is no log. */
+/* A store in WAL mode needs the index of its log even to be read. Where the index cannot be created
+ * nobody can write either: without a log, the store is opened as immutable. */
 static int connect_reader(struct opener *o)
 {
 	int rc = connect_as(o, SQLITE_OPEN_READONLY, false);
 
-	if (((rc & 0xff) != SQLITE_CANTOPEN && (rc & 0xff) != SQLITE_READONLY) || o->refused || has(o, "-wal") || has(o, "-journal"))
+	if (((rc & 0xff) != SQLITE_CANTOPEN && (rc & 0xff) != SQLITE_READONLY) || o->refused ||
+	    has(o, "-wal") || has(o, "-journal"))
 		return rc;
 	sqlite3_close(o->db);
 	o->db = NULL;
 	return connect_as(o, SQLITE_OPEN_READONLY, true);
 }
 
-/* Companions that are there already are judged before anything is asked of SQLite. */
+/* Judges the companions that exist before SQLite opens anything. */
 static int check_companions(struct opener *o)
 {
 	for (size_t i = 0; i < sizeof(companions) / sizeof(*companions); i++) {
@@ -458,7 +462,7 @@ static int check_companions(struct opener *o)
 		if (o->refused)
 			return fail_refused(o);
 	}
-	/* we leave none: it is a stranger's, or another program's that was stopped; and what one says is done at once */
+	/* we leave none: a stranger made it, or another program was killed; SQLite would apply it */
 	return o->to_write && has(o, "-journal") ? fail_journal(o) : 0;
 }
 
@@ -468,7 +472,8 @@ static int open_main(struct opener *o)
 
 	o->made = !err && o->to_write && !place_has(&o->at, o->at.name);
 	if (!err)
-		o->fd = o->to_write ? place_open(&o->at, o->at.name, O_RDWR | O_CREAT) : place_look(&o->at, o->at.name, &o->main);
+		o->fd = o->to_write ? place_open(&o->at, o->at.name, O_RDWR | O_CREAT) :
+				      place_look(&o->at, o->at.name, &o->main);
 	err = err ? err : o->fd < 0 ? o->fd : fstat(o->fd, &o->main) ? -errno : 0;
 	if (err)
 		return o->to_write ? output_fail(o->path, err) : input_fail(o->path, err);
@@ -483,15 +488,13 @@ static int open_main(struct opener *o)
 	return 0;
 }
 
-/* Of an opener whose file is open. */
+/* Opens the connection of an opener whose file is open. */
 static int connect(struct opener *o, bool *fresh)
 {
 	int rc;
 
 	openers = o;
-	rc = take_calls();
-	if (rc == SQLITE_OK)
-		rc = o->to_write ? connect_as(o, SQLITE_OPEN_READWRITE, false) : connect_reader(o);
+	rc = take_calls() ?: o->to_write ? connect_as(o, SQLITE_OPEN_READWRITE, false) : connect_reader(o);
 	return rc == SQLITE_OK ? identity_check(o, fresh) : opener_fail(o, rc, "cannot be opened");
 }
 
@@ -499,7 +502,8 @@ static void begin(struct opener *o, const char *path, bool to_write)
 {
 	static int number;
 
-	*o = (struct opener){ .next = openers, .path = path, .at = { .dir = -1 }, .fd = -1, .number = ++number, .to_write = to_write };
+	*o = (struct opener){ .next = openers, .path = path, .at = { .dir = -1 }, .fd = -1,
+			      .number = ++number, .to_write = to_write };
 }
 
 static int open_as(struct opener *o, const char *path, bool to_write, bool to_replace, bool *fresh)
@@ -510,7 +514,7 @@ static int open_as(struct opener *o, const char *path, bool to_write, bool to_re
 	o->to_replace = to_replace;
 	if (limit && (parse_number(limit, &limit_s) || !limit_s || limit_s > INT_MAX))
 		return fail_as(-EINVAL, 0, "IOT_LIMIT_S: '%s' is not a number of seconds", limit);
-	o->until = to_write ? 0 : now_s() + limit_s;
+	o->until = to_write ? 0 : clock_seconds() + limit_s;
 	if (to_replace && access(path, F_OK))
 		return fail_as(-errno, 0, "cannot open %s: %s", path, strerror(errno));
 	return open_main(o) ?: check_companions(o) ?: connect(o, fresh);
@@ -524,12 +528,12 @@ int opener_make_nameless(struct opener *o, const struct place *at, const char *p
 	begin(o, path, true);
 	o->nameless = true;
 	o->fd = openat(at->dir, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	if (o->fd < 0 || access(opener_self(o, self), F_OK)) /* without /proc it can neither be opened again nor be linked */
+	if (o->fd < 0 || access(opener_self(o, self), F_OK)) /* it is opened again, and linked, in /proc */
 		return -EOPNOTSUPP;
 	o->at = *at;
 	o->at.dir = fcntl(at->dir, F_DUPFD_CLOEXEC, 0);
 	if (o->at.dir < 0 || fstat(o->fd, &o->main) || flock(o->fd, LOCK_EX | LOCK_NB))
-		return fail_as(-errno, errno, "cannot write beside %s", path);
+		return fail_as(-errno, errno, "cannot write next to %s", path);
 	return connect(o, &fresh);
 }
 
@@ -553,12 +557,14 @@ bool opener_has_companions(const struct opener *o)
 	return has(o, "-wal") || has(o, "-journal");
 }
 
-/* While no other iot can write to it. What is a stranger's stays: a companion, or what the store was exchanged for. */
+/* Removes a store that was made, and its companions, while no other iot can write to it. Files of
+ * strangers stay: a companion, or a file that has replaced the store. */
 static void unmake(const struct opener *o)
 {
 	struct stat st;
 
-	if (fstatat(o->at.dir, o->at.name, &st, AT_SYMLINK_NOFOLLOW) || st.st_dev != o->main.st_dev || st.st_ino != o->main.st_ino)
+	if (fstatat(o->at.dir, o->at.name, &st, AT_SYMLINK_NOFOLLOW) ||
+	    st.st_dev != o->main.st_dev || st.st_ino != o->main.st_ino)
 		return;
 	unlinkat(o->at.dir, o->at.name, 0);
 	for (size_t i = 0; i < sizeof(companions) / sizeof(*companions); i++) {

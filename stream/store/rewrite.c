@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* rewrite.c - a store written anew in its own place: another format, less in it. */
+/* rewrite.c - rewrites a store in place: in the present format, or with less in it. */
 #include <errno.h>
 #include <stdio.h>
 #include "copy.h"
@@ -27,17 +27,20 @@ static enum keep keep_of(const struct rewrite *w, s64 run)
 	return KEEP_ALL;
 }
 
-/* One file without companions, which nobody else writes until it is replaced. */
+/* Makes the old store one file without companions, and locks it until it is replaced. */
 static int hold(struct rewrite *w)
 {
-	int err = journal_join_to_replace(&w->from), rc = err ? SQLITE_OK : sqlite3_exec(w->from.db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
+	int err = journal_join_to_replace(&w->from), rc = SQLITE_OK;
 
+	if (!err)
+		rc = sqlite3_exec(w->from.db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
 	return rc == SQLITE_OK ? err : opener_fail(&w->from, rc, "cannot be replaced");
 }
 
 static int copy_one(struct rewrite *w, s64 run, enum keep keep)
 {
-	struct copy c = { .from = w->from.db, .to = w->to.o.db, .run = run, .as = run, .no_events = keep == KEEP_SUMS };
+	struct copy c = { .from = w->from.db, .to = w->to.o.db, .run = run, .as = run,
+			  .no_events = keep == KEEP_SUMS };
 	const char *table;
 	s64 first = 1;
 	char sql[96];
@@ -57,7 +60,8 @@ static int copy_one(struct rewrite *w, s64 run, enum keep keep)
 static int copy_all(struct rewrite *w)
 {
 	sqlite3_stmt *st = NULL;
-	int rc = copy_words(w->from.db, w->to.o.db) ?: sqlite3_prepare_v2(w->from.db, "SELECT run FROM run ORDER BY run", -1, &st, NULL), err = 0;
+	int err = 0, rc = copy_words(w->from.db, w->to.o.db) ?:
+			  sqlite3_prepare_v2(w->from.db, "SELECT run FROM run ORDER BY run", -1, &st, NULL);
 
 	while (rc == SQLITE_OK && !err && (rc = sqlite3_step(st)) == SQLITE_ROW) {
 		s64 run = sqlite3_column_int64(st, 0);
@@ -69,11 +73,12 @@ static int copy_all(struct rewrite *w)
 	return err || rc == SQLITE_DONE ? err : opener_fail(&w->from, rc, "cannot be read");
 }
 
-/* Bytes of the new store, which is not yet whole on the disk. */
+/* Size of the new store, which is not on the disk completely yet. */
 static int size_of(struct rewrite *w, u64 *bytes)
 {
+	static const char sql[] = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size";
 	sqlite3_stmt *st = NULL;
-	int rc = sqlite3_prepare_v2(w->to.o.db, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size", -1, &st, NULL);
+	int rc = sqlite3_prepare_v2(w->to.o.db, sql, -1, &st, NULL);
 
 	if (rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW)
 		*bytes = sqlite3_column_int64(st, 0);
@@ -90,11 +95,13 @@ static int place(struct rewrite *w, u64 at_most, u64 bytes)
 	return fresh_place(&w->to, &w->from.main);
 }
 
-int store_rewrite(const char *path, const s64 *run, const enum keep *keep, size_t n, u64 at_most, u64 *before, u64 *after)
+int store_rewrite(const char *path, const s64 *run, const enum keep *keep, size_t n, u64 at_most,
+		  u64 *before, u64 *after)
 {
-	struct rewrite w = { .to = { .o = { .at = { .dir = -1 }, .fd = -1 }, .to = { .dir = -1 } }, .run = run, .keep = keep, .n = n };
-	int err = opener_open_to_replace(&w.from, path) ?: hold(&w) ?: fresh_open(&w.to, path) ?: copy_all(&w) ?: size_of(&w, after) ?:
-		  place(&w, at_most, *after);
+	struct rewrite w = { .to = { .o = { .at = { .dir = -1 }, .fd = -1 }, .to = { .dir = -1 } },
+			     .run = run, .keep = keep, .n = n };
+	int err = opener_open_to_replace(&w.from, path) ?: hold(&w) ?: fresh_open(&w.to, path) ?:
+		  copy_all(&w) ?: size_of(&w, after) ?: place(&w, at_most, *after);
 
 	*before = w.from.main.st_size;
 	fresh_close(&w.to);

@@ -1,26 +1,32 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* schema.c - the tables of a store, made from records.def, fields.def and kinds.def with their documentation inside.
+/* schema.c - the tables of a store, made from records.def, fields.def and kinds.def with their
+ * documentation.
  *
- * SQLite keeps the text of CREATE TABLE with its comments, so `.schema` explains a store without this source.
+ * SQLite keeps the text of CREATE TABLE with its comments, so that `.schema` explains a store
+ * without this source.
  */
 #include <stdio.h>
 #include "memory.h"
 #include "schema.h"
 
-/* What is particular about some tables; the others are plain. */
+/* Keys and notes of tables that have some. key "": one row for each run. */
 static const struct { unsigned int type; const char *key, *note; } particular[] = {
-	{ REC_run,     NULL, "Integers are 64 bits: a value of 2^63 or more is stored as its signed bit pattern. NULL: not measured." },
-	{ REC_process, "id", "Given twice: the last one stands." },
-	{ REC_file,    "id", "Given twice: the last one stands." },
-	{ REC_device,  "dev", "Given twice: the last one stands." },
-	{ REC_level,   "dev, below", "Given twice: the last one stands." },
-	{ REC_file_io, "file, owner, component", "Summed over the seconds of the run. No row: not measured; a run in which nothing moved has one of zeroes.\n"
-	               "  -- Components of storage systems are counted with it: component, or file.component, where the last record of a file stands, late or\n"
-	               "  -- after a rename. Journals and metadata of file systems are in agg_total by cause." },
-	{ REC_load,    "",   "Given twice: the last one stands. `iot-analyze attach` puts it in." },
-	{ REC_end,     "",   "A run without a row here is incomplete: it was interrupted, or its stream was cut." },
-	{ REC_EVENT,   NULL, "No index: events are read whole, in the order of their arrival; those of several processors may be out of order.\n"
-	               "  -- `0 is absent` below: such a value is NULL here." },
+	{ REC_run,     NULL,
+	  "Integers are 64 bits: a value of 2^63 or more is stored as its signed bit pattern. NULL: not measured." },
+	{ REC_process, "id", "The last record of a key is kept." },
+	{ REC_file,    "id", "The last record of a key is kept." },
+	{ REC_device,  "dev", "The last record of a key is kept." },
+	{ REC_level,   "dev, below", "The last record of a key is kept." },
+	{ REC_file_io, "file, owner, component",
+	  "Summed over the seconds of the run. A run without rows here was not measured; one in which no byte moved\n"
+	  "  -- has one row of zeros. The component of a row is that of the threads, or else the file's in its last\n"
+	  "  -- record, which may come late or after a rename. Journals and metadata of file systems are in agg_total,\n"
+	  "  -- by cause." },
+	{ REC_load,    "",   "The last record of a run is kept. `iot-analyze attach` adds it." },
+	{ REC_end,     "",   "A run without a row here is incomplete: it was interrupted, or its stream was truncated." },
+	{ REC_EVENT,   NULL,
+	  "No index: events are read sequentially, in the order of arrival, which may differ between processors.\n"
+	  "  -- `0 is absent` below: such a value is NULL here." },
 };
 
 static const char *key_of(unsigned int type, const char **note)
@@ -50,24 +56,29 @@ static const char *refers_to(const struct column *c)
 static void put_column(FILE *f, const struct column *c, bool checked, bool comma)
 {
 	fprintf(f, "  %s %s%s%s  -- %s%s%s%s\n", c->name, c->type == TYPE_STR ? "TEXT" : "INTEGER",
-		c->optional || !checked ? "" : " NOT NULL", comma ? "," : "", c->unit, *c->unit ? ": " : "", c->doc, refers_to(c));
+		c->optional || !checked ? "" : " NOT NULL", comma ? "," : "", c->unit,
+		*c->unit ? ": " : "", c->doc, refers_to(c));
 }
 
-/* Columns of table event in their order; other: what they mostly are. */
+/* Columns of table event in their order. other: the column that has the same value in most
+ * events. */
 static const struct { const char *name, *other; } event_columns[] = {
 #define COLUMN(name) { #name, NULL },
 #define LIKE(name, other) { #name, #other },
 #include "columns.def"
 };
 
-/* Without %1$s and the like: for these printf() asks for memory, and the stream does not tell when it had none. */
+/* Prints the two columns of such a value. Not with %1$s: printf() allocates memory for these, and
+ * the stream does not report that it had none. */
 static void put_computed(FILE *f, const struct column *c, const char *other)
 {
 	const char *name = c->name;
 
-	fprintf(f, "  %s_if_not_%s INTEGER,  -- as %s, where that is not what %s is; 0 is none, and NULL: the same\n", name, other, name, other);
+	fprintf(f, "  %s_if_not_%s INTEGER,  -- %s, where it differs from %s; 0 is none, NULL: they are equal\n",
+		name, other, name, other);
 	fprintf(f, "  %s INTEGER AS (CASE WHEN %s_if_not_%s IS NULL THEN %s", name, name, other, other);
-	fprintf(f, " WHEN %s_if_not_%s THEN %s_if_not_%s END),  -- %s%s%s\n", name, other, name, other, c->unit, *c->unit ? ": " : "", c->doc);
+	fprintf(f, " WHEN %s_if_not_%s THEN %s_if_not_%s END),  -- %s%s%s\n", name, other, name, other,
+		c->unit, *c->unit ? ": " : "", c->doc);
 }
 
 static void put_event_columns(FILE *f)
@@ -89,7 +100,7 @@ static void put_table(FILE *f, const char *database, unsigned int type, bool str
 {
 	const struct table *t = table_of(type);
 	const char *note, *key = key_of(type, &note);
-	bool keyed = key && *key, checked = type != REC_EVENT; /* records of events are copied as they are (batch.c) */
+	bool keyed = key && *key, checked = type != REC_EVENT; /* events are copied unchecked (batch.c) */
 	size_t i;
 
 	fprintf(f, "CREATE TABLE %s%s(\n  -- %s\n", database, schema_table(type), t->doc);
@@ -120,7 +131,7 @@ void schema_agg_key(FILE *f)
 	size_t i;
 
 	fputs("run", f);
-	for (i = 0; i < t->n; i++) /* of NULLs, an index keeps any number */
+	for (i = 0; i < t->n; i++) /* ifnull(): NULLs are all different to a unique index */
 		if (t->cols[i].total == TOTAL_KEY)
 			fprintf(f, t->cols[i].optional ? ", ifnull(%s, -1)" : ", %s", t->cols[i].name);
 }
@@ -130,7 +141,8 @@ static void put_total(FILE *f)
 	const struct table *t = table_of(REC_agg);
 	size_t i;
 
-	fprintf(f, "CREATE TABLE agg_total(\n  -- agg summed over the seconds of a run; kept with every commit.\n  run INTEGER NOT NULL,\n");
+	fprintf(f, "CREATE TABLE agg_total(\n  -- agg summed over the seconds of a run, updated with every commit.\n"
+		"  run INTEGER NOT NULL,\n");
 	for (i = 1; i < t->n; i++) /* all but sec, the first */
 		put_column(f, &t->cols[i], true, i + 1 < t->n);
 	fprintf(f, ") STRICT;\nCREATE UNIQUE INDEX agg_total_key ON agg_total(");
@@ -140,9 +152,10 @@ static void put_total(FILE *f)
 
 static const char fixed_tables[] =
 	"CREATE TABLE agg_second(\n"
-	"  -- agg without what no timeline tells apart: made when a run ends, so one without rows here is incomplete, or of an older version.\n"
-	"  -- Processes of one name and system are one: the first. Of kinds that no timeline shows a row says that there were some: kind 0.\n"
-	"  -- Without the tracer itself and other processes. Rows of one key are to be added up.\n"
+	"  -- agg, only as detailed as timelines need. Filled when a run ends: a run without rows here is incomplete, or\n"
+	"  -- was recorded by an older version. Processes of one name and system are one row: the first one's. Kinds that\n"
+	"  -- no timeline shows are kind 0: the row only says that there were some. The tracer itself and filtered\n"
+	"  -- processes are left out. Several rows of one key are to be added up.\n"
 	"  run INTEGER NOT NULL,         -- number of the run in this store\n"
 	"  sec INTEGER NOT NULL,         -- s: second of the run, 0 the first\n"
 	"  kind INTEGER NOT NULL,        -- operation; kind.id\n"
@@ -155,26 +168,28 @@ static const char fixed_tables[] =
 	"  bytes INTEGER NOT NULL        -- bytes returned or completed\n"
 	") STRICT;\n"
 	"CREATE TABLE ledger(\n"
-	"  -- the dirty ledger of a run (METRICS section 3), from its events; no rows when there are none. Where some were lost\n"
-	"  -- (table lost: effect events or bytes) dirtied and direct are too small, and the rest says nothing.\n"
-	"  -- In every row: dirty_start + dirtied + unexpected = written + cancelled + dirty_end. D = dirtied + direct, W = written + submitted.\n"
-	"  -- Residual: unexpected, and after a settle also dirty_end - dirty_late. Files of one (dev, ino, gen) are one file: the first id.\n"
+	"  -- the dirty ledger of a run (METRICS section 3), from its events; a run without events has no rows. Where events\n"
+	"  -- were lost (table lost: effect events or bytes) dirtied and direct are too small, and the other sums of no use.\n"
+	"  -- In every row: dirty_start + dirtied + unexpected = written + cancelled + dirty_end.\n"
+	"  -- D = dirtied + direct, W = written + submitted.\n"
+	"  -- Residual: unexpected, and after a settle also dirty_end - dirty_late. Files of one (dev, ino, gen) are one\n"
+	"  -- file: the first id.\n"
 	"  run INTEGER NOT NULL,         -- number of the run in this store\n"
 	"  file INTEGER NOT NULL,        -- file.id; 0: the event named no file\n"
-	"  owner INTEGER NOT NULL,       -- process.id: who dirtied the bytes; for unexpected, whom the tracer charged\n"
+	"  owner INTEGER NOT NULL,       -- process.id that dirtied the bytes; of unexpected, that was charged\n"
 	"  touched INTEGER NOT NULL,     -- bytes: writes rounded out to blocks of the file system, direct I/O included\n"
 	"  dirtied INTEGER NOT NULL,     -- bytes: blocks that went from clean to dirty\n"
-	"  absorbed INTEGER NOT NULL,    -- bytes: blocks that were written again while they were dirty, or whose file system has no dirty pages\n"
+	"  absorbed INTEGER NOT NULL,    -- bytes: blocks written again while dirty, or on a file system without dirty pages\n"
 	"  written INTEGER NOT NULL,     -- bytes: file data submitted by writeback\n"
 	"  direct INTEGER NOT NULL,      -- bytes: blocks that direct I/O touched\n"
-	"  submitted INTEGER NOT NULL,   -- bytes: what the file system submitted for direct I/O: less than whole blocks, or with their padding\n"
+	"  submitted INTEGER NOT NULL,   -- bytes: submitted by the file system for direct I/O: parts of blocks, or padded\n"
 	"  cancelled INTEGER NOT NULL,   -- bytes: truncated, punched or unlinked while dirty\n"
 	"  dirty_end INTEGER NOT NULL,   -- bytes: still dirty when the events ended\n"
-	"  dirty_late INTEGER NOT NULL,  -- bytes: of dirty_end, dirtied after settling had begun\n"
-	"  dirty_start INTEGER NOT NULL, -- bytes: submitted by writeback, and dirty since before the run: nobody is known to have written them in it\n"
-	"  unexpected INTEGER NOT NULL,  -- bytes: submitted by writeback without having been dirtied inside the run, whatever the reason\n"
-	"  covered INTEGER,              -- bytes: of written + submitted, sectors of the file that were not submitted before in the run: of all owners,\n"
-	"                                -- the part of the file that they went to; NULL: not known, because that was too many places\n"
+	"  dirty_late INTEGER NOT NULL,  -- bytes: of dirty_end, dirtied since settling began\n"
+	"  dirty_start INTEGER NOT NULL, -- bytes: submitted by writeback, dirty since before the run, writer unknown\n"
+	"  unexpected INTEGER NOT NULL,  -- bytes: submitted by writeback without having been dirtied in the run\n"
+	"  covered INTEGER,              -- bytes: of written + submitted, sectors of the file that no owner had submitted\n"
+	"                                -- in the run before; NULL: not known, there were too many sectors\n"
 	"  PRIMARY KEY(run, file, owner)\n"
 	") STRICT, WITHOUT ROWID;\n"
 	"CREATE TABLE layer(\n"
@@ -182,8 +197,10 @@ static const char fixed_tables[] =
 	"  id INTEGER PRIMARY KEY, name TEXT NOT NULL, label TEXT NOT NULL, doc TEXT NOT NULL\n"
 	") STRICT;\n"
 	"CREATE TABLE kind(\n"
-	"  -- kinds of operation. layer: layer.id. dir: r read, w write, s synchronisation, m namespace or metadata, o other.\n"
-	"  id INTEGER PRIMARY KEY, layer INTEGER NOT NULL, name TEXT NOT NULL, dir TEXT NOT NULL, label TEXT NOT NULL, doc TEXT NOT NULL\n"
+	"  -- kinds of operation. layer: layer.id. dir: r read, w write, s synchronisation, m namespace or metadata,\n"
+	"  -- o other.\n"
+	"  id INTEGER PRIMARY KEY, layer INTEGER NOT NULL, name TEXT NOT NULL, dir TEXT NOT NULL, label TEXT NOT NULL,"
+	" doc TEXT NOT NULL\n"
 	") STRICT;\n"
 	"CREATE TABLE cause(\n"
 	"  -- why a byte moved between file system and device\n"
@@ -198,11 +215,11 @@ static const char fixed_tables[] =
 	"  id INTEGER PRIMARY KEY, name TEXT NOT NULL, doc TEXT NOT NULL\n"
 	") STRICT;\n"
 	"CREATE TABLE component(\n"
-	"  -- what files, and what threads do to them, are to their storage system\n"
+	"  -- roles of files, and of what threads do to files, in their storage system\n"
 	"  id INTEGER PRIMARY KEY, name TEXT NOT NULL, doc TEXT NOT NULL\n"
 	") STRICT;\n"
 	"CREATE TABLE carrier(\n"
-	"  -- who ran an operation of a file system or a device, which is not always who owns its bytes\n"
+	"  -- the task that ran an operation of a file system or a device, which often is not the owner of its bytes\n"
 	"  id INTEGER PRIMARY KEY, name TEXT NOT NULL, doc TEXT NOT NULL\n"
 	") STRICT;\n"
 	"CREATE TABLE flag(\n"
@@ -210,7 +227,8 @@ static const char fixed_tables[] =
 	"  id INTEGER PRIMARY KEY, name TEXT NOT NULL, doc TEXT NOT NULL\n"
 	") STRICT;\n";
 
-/* A field of an event as v_event shows it: 0 where its documentation says that absent means so, names for numbers. */
+/* Prints a field of an event for v_event: names for numbers, and 0 for fields whose absence means
+ * 0. */
 static void put_view_field(FILE *f, const struct column *c)
 {
 	if (c->type == TYPE_KIND)
@@ -218,9 +236,11 @@ static void put_view_field(FILE *f, const struct column *c)
 	else if (c->type == TYPE_DEV)
 		fprintf(f, ", (e.dev >> 20) || ':' || (e.dev & 1048575) AS dev");
 	else if (c->type == TYPE_COMPONENT)
-		fprintf(f, ", ifnull((SELECT d.name FROM component d WHERE d.id = e.component), p.component) AS component");
+		fprintf(f, ", ifnull((SELECT d.name FROM component d WHERE d.id = e.component), p.component)"
+			" AS component");
 	else if (c->type > TYPE_DEV)
-		fprintf(f, ", (SELECT d.name FROM %s d WHERE d.id = ifnull(e.%s, 0)) AS %s", c->name, c->name, c->name);
+		fprintf(f, ", (SELECT d.name FROM %s d WHERE d.id = ifnull(e.%s, 0)) AS %s",
+			c->name, c->name, c->name);
 	else if (c->zero)
 		fprintf(f, ", ifnull(e.%s, 0) AS %s", c->name, c->name);
 	else
@@ -232,7 +252,8 @@ static void put_event_view(FILE *f, const char *temp)
 	const struct table *t = table_of(REC_EVENT);
 	size_t i;
 
-	fprintf(f, "%sCREATE %sVIEW v_event AS\n-- events in words: names for numbers, comm of task and owner, path of the file\nSELECT e.run",
+	fprintf(f, "%sCREATE %sVIEW v_event AS\n"
+		"-- events in words: names for numbers, comm of task and owner, path of the file\nSELECT e.run",
 		*temp ? "-- Events in words.\n" : "", temp);
 	for (i = 0; i < t->n; i++)
 		put_view_field(f, &t->cols[i]);
@@ -243,12 +264,14 @@ static void put_event_view(FILE *f, const char *temp)
 		"LEFT JOIN file p ON p.run = e.run AND p.id = e.file;\n");
 }
 
-static void put_agg_view(FILE *f, const char *temp, const char *view, const char *table, const char *sec, const char *doc)
+static void put_agg_view(FILE *f, const char *temp, const char *view, const char *table,
+			 const char *sec, const char *doc)
 {
 	fprintf(f, "%sCREATE %sVIEW %s AS\n-- %s\n"
 		"SELECT a.run%s, l.name AS layer, k.name AS kind, k.dir AS dir, a.owner, o.pid AS owner_pid, o.comm AS owner_comm,\n"
 		"  o.system AS system, (a.dev >> 20) || ':' || (a.dev & 1048575) AS dev, d.name AS device, d.leaf AS leaf,\n"
-		"  c.name AS cause, h.name AS how, s.name AS sub, r.name AS carrier, a.flags, a.ops, a.errors, a.bytes, a.touched, a.timed, a.lat_ns, a.max_ns\n"
+		"  c.name AS cause, h.name AS how, s.name AS sub, r.name AS carrier, a.flags, a.ops, a.errors, a.bytes,\n"
+		"  a.touched, a.timed, a.lat_ns, a.max_ns\n"
 		"FROM %s a JOIN kind k ON k.id = a.kind JOIN layer l ON l.id = k.layer JOIN cause c ON c.id = a.cause\n"
 		"JOIN how h ON h.id = a.how JOIN sub s ON s.id = a.sub\n"
 		"LEFT JOIN carrier r ON r.id = a.carrier\n"
@@ -279,7 +302,8 @@ int schema_create(sqlite3 *db)
 
 	if (!f)
 		return SQLITE_NOMEM;
-	fprintf(f, "PRAGMA application_id = %d;\nPRAGMA user_version = %u;\n", IOT_APPLICATION_ID, IOT_SCHEMA);
+	fprintf(f, "PRAGMA application_id = %d;\nPRAGMA user_version = %u;\n", IOT_APPLICATION_ID,
+		IOT_SCHEMA);
 	for (type = 0; type <= REC_EVENT; type++)
 		put_table(f, "", type, true);
 	put_total(f);
@@ -292,97 +316,59 @@ int schema_create(sqlite3 *db)
 	return rc;
 }
 
-/* Rows of the dictionaries: number, name, and the other columns of the table in its order. */
-struct word {
-	long long id;
-	const char *name, *rest[3];
-	int layer;
+/* Inserts of the dictionaries whose rows are not id, name and doc. */
+static const char *const inserts[WORDS_MAX] = {
+	[WORDS_LAYER] = "INSERT OR IGNORE INTO layer(id, name, doc, label) VALUES(?1, ?2, ?3, ?4)",
+	[WORDS_KIND] =
+		"INSERT OR IGNORE INTO kind(id, name, doc, label, dir, layer) VALUES(?1, ?2, ?3, ?4, ?5, ?6)",
 };
 
-static const struct word layers[] = {
-#define LAYER(sym, name, text, doc) { LAYER_##sym, name, { text, doc }, -1 },
-#include "kinds.def"
-};
-
-#define DIR_TEXT(c) ((char[]){ c, 0 })
-static const struct word kinds[] = {
-#define KIND(sym, layer, name, dir, text, doc) { KIND_##sym, name, { DIR_TEXT(dir), text, doc }, LAYER_##layer },
-#include "kinds.def"
-};
-
-static const struct word causes[] = {
-#define CAUSE(sym, name, doc) { CAUSE_##sym, name, { doc }, -1 },
-#include "kinds.def"
-};
-
-static const struct word hows[] = {
-#define HOW(sym, name, doc) { HOW_##sym, name, { doc }, -1 },
-#include "kinds.def"
-};
-
-static const struct word subs[] = {
-#define SUB(sym, name, doc) { SUB_##sym, name, { doc }, -1 },
-#include "kinds.def"
-};
-
-static const struct word components[] = {
-#define COMPONENT(sym, name, doc) { COMPONENT_##sym, name, { doc }, -1 },
-#include "components.def"
-};
-
-static const struct word carriers[] = {
-#define CARRIER(sym, name, doc) { CARRIER_##sym, name, { doc }, -1 },
-#include "kinds.def"
-};
-
-static const struct word flags[] = {
-#define FLAG(sym, bit, name, doc) { 1 << bit, name, { doc }, -1 },
-#include "kinds.def"
-};
-
-#define WORDS(list) list, sizeof(list) / sizeof(*list)
-static const struct { const char *table, *insert; const struct word *words; size_t n; } dictionaries[] = {
-	{ "layer", "INSERT OR IGNORE INTO layer(id, name, label, doc) VALUES(?1, ?2, ?3, ?4)", WORDS(layers) },
-	{ "kind", "INSERT OR IGNORE INTO kind(id, name, dir, label, doc, layer) VALUES(?1, ?2, ?3, ?4, ?5, ?6)", WORDS(kinds) },
-	{ "cause", "INSERT OR IGNORE INTO cause(id, name, doc) VALUES(?1, ?2, ?3)", WORDS(causes) },
-	{ "how", "INSERT OR IGNORE INTO how(id, name, doc) VALUES(?1, ?2, ?3)", WORDS(hows) },
-	{ "sub", "INSERT OR IGNORE INTO sub(id, name, doc) VALUES(?1, ?2, ?3)", WORDS(subs) },
-	{ "component", "INSERT OR IGNORE INTO component(id, name, doc) VALUES(?1, ?2, ?3)", WORDS(components) },
-	{ "carrier", "INSERT OR IGNORE INTO carrier(id, name, doc) VALUES(?1, ?2, ?3)", WORDS(carriers) },
-	{ "flag", "INSERT OR IGNORE INTO flag(id, name, doc) VALUES(?1, ?2, ?3)", WORDS(flags) },
-};
-
-static int insert_words(sqlite3 *db, const char *sql, const struct word *w, size_t n)
+static int insert_word(sqlite3_stmt *st, const struct word *w)
 {
-	sqlite3_stmt *st = NULL;
-	int rc = sqlite3_prepare_v2(db, sql, -1, &st, NULL), i;
-
-	for (; n && rc == SQLITE_OK; w++, n--) {
-		sqlite3_bind_int64(st, 1, w->id);
-		sqlite3_bind_text(st, 2, w->name, -1, SQLITE_STATIC);
-		for (i = 0; i < 3 && w->rest[i]; i++)
-			sqlite3_bind_text(st, 3 + i, w->rest[i], -1, SQLITE_STATIC);
-		if (w->layer >= 0)
-			sqlite3_bind_int(st, 6, w->layer);
-		sqlite3_step(st);
-		rc = sqlite3_reset(st);
+	if (!w->doc)
+		return SQLITE_OK;
+	sqlite3_bind_int64(st, 1, w->id);
+	sqlite3_bind_text(st, 2, w->name, -1, SQLITE_STATIC);
+	sqlite3_bind_text(st, 3, w->doc, -1, SQLITE_STATIC);
+	if (w->label)
+		sqlite3_bind_text(st, 4, w->label, -1, SQLITE_STATIC);
+	if (w->dir) {
+		sqlite3_bind_text(st, 5, &w->dir, 1, SQLITE_STATIC);
+		sqlite3_bind_int(st, 6, w->layer);
 	}
+	sqlite3_step(st);
+	return sqlite3_reset(st);
+}
+
+static int insert_words(sqlite3 *db, enum dictionary d)
+{
+	char plain[80];
+	sqlite3_stmt *st = NULL;
+	unsigned int i;
+	int rc;
+
+	snprintf(plain, sizeof(plain), "INSERT OR IGNORE INTO %s(id, name, doc) VALUES(?1, ?2, ?3)",
+		 dictionary[d].table);
+	rc = sqlite3_prepare_v2(db, inserts[d] ?: plain, -1, &st, NULL);
+	for (i = 0; i < dictionary[d].n && rc == SQLITE_OK; i++)
+		rc = insert_word(st, &dictionary[d].row[i]);
 	sqlite3_finalize(st);
 	return rc;
 }
 
-/* Numbers are positions in kinds.def: a store whose numbers mean something else must not be appended to. */
-static int compare_words(sqlite3 *db, const char *table, const struct word *w, size_t n)
+/* Compares the names of a dictionary with those of kinds.def, whose numbers are positions: a store
+ * in which they mean something else must not be appended to. */
+static int compare_words(sqlite3 *db, const struct words *d)
 {
 	sqlite3_stmt *st = NULL;
 	char sql[64];
 	int rc;
 
-	snprintf(sql, sizeof(sql), "SELECT name FROM %s WHERE id = ?1", table);
+	snprintf(sql, sizeof(sql), "SELECT name FROM %s WHERE id = ?1", d->table);
 	rc = sqlite3_prepare_v2(db, sql, -1, &st, NULL);
-	for (; n && rc == SQLITE_OK; w++, n--) {
+	for (const struct word *w = d->row; w < d->row + d->n && rc == SQLITE_OK; w++) {
 		sqlite3_bind_int64(st, 1, w->id);
-		if (sqlite3_step(st) == SQLITE_ROW) {
+		if (w->doc && sqlite3_step(st) == SQLITE_ROW) {
 			const char *name = (const char *)sqlite3_column_text(st, 0);
 
 			if (!name || strcmp(name, w->name)) {
@@ -396,7 +382,7 @@ static int compare_words(sqlite3 *db, const char *table, const struct word *w, s
 	return rc;
 }
 
-/* Without comments, blanks as one: what SQLite makes of it. */
+/* Writes SQL as SQLite sees it: without comments, and with one blank for several. */
 static void squeeze(const char *from, FILE *to)
 {
 	bool blank = false;
@@ -421,17 +407,19 @@ static void squeeze(const char *from, FILE *to)
 	}
 }
 
-/* Table event was not STRICT at first: such a store takes more runs as it is. */
+/* Drops STRICT from table event, which older stores do not have: new runs may be appended to
+ * them. */
 static void forgive_event(char *text)
 {
 	static const char event[] = "table 'event'\n", strict[] = ") STRICT";
 	size_t n = strlen(text);
 
-	if (!strncmp(text, event, strlen(event)) && n > strlen(strict) && !strcmp(text + n - strlen(strict), strict))
+	if (!strncmp(text, event, strlen(event)) && n > strlen(strict) &&
+	    !strcmp(text + n - strlen(strict), strict))
 		text[n - strlen(strict) + 1] = '\0';
 }
 
-/* The row of one object of a schema as one text; NULL: no memory. */
+/* Returns the row of one object of a schema as one text; NULL: no memory. */
 static char *object_text(sqlite3_stmt *st)
 {
 	const char *sql = (const char *)sqlite3_column_text(st, 2);
@@ -455,6 +443,7 @@ static int compare_objects(sqlite3_stmt *a, sqlite3_stmt *b, char *which, size_t
 	for (;;) {
 		int x = sqlite3_step(a), y = sqlite3_step(b);
 		auto_free char *p = NULL, *q = NULL;
+		const char *only;
 
 		if ((x != SQLITE_ROW && x != SQLITE_DONE) || (y != SQLITE_ROW && y != SQLITE_DONE))
 			return x != SQLITE_ROW && x != SQLITE_DONE ? x : y;
@@ -464,8 +453,9 @@ static int compare_objects(sqlite3_stmt *a, sqlite3_stmt *b, char *which, size_t
 			return SQLITE_NOMEM;
 		if (p && q && !strcmp(p, q))
 			continue;
-		/* the one that the other does not have comes first in the order of both */
-		snprintf(which, size, "its %.*s", (int)strcspn(!q || (p && strcmp(p, q) < 0) ? p : q, "\n"), !q || (p && strcmp(p, q) < 0) ? p : q);
+		/* name the object that the other schema lacks: it comes first in the order of both */
+		only = !q || (p && strcmp(p, q) < 0) ? p : q;
+		snprintf(which, size, "its %.*s", (int)strcspn(only, "\n"), only);
 		return SQLITE_MISMATCH;
 	}
 }
@@ -475,7 +465,8 @@ int schema_check_objects(sqlite3 *db, char *which, size_t size)
 	static const char sql[] = "SELECT type, name, sql FROM sqlite_schema ORDER BY type, name";
 	sqlite3_stmt *a = NULL, *b = NULL;
 	sqlite3 *ours = NULL;
-	int rc = sqlite3_open_v2(":memory:", &ours, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL);
+	int rc = sqlite3_open_v2(":memory:", &ours,
+				 SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL);
 
 	if (rc == SQLITE_OK)
 		rc = schema_create(ours);
@@ -492,21 +483,19 @@ int schema_check_objects(sqlite3 *db, char *which, size_t size)
 int schema_check_words(sqlite3 *db, char *which, size_t size)
 {
 	int rc = SQLITE_OK;
-	size_t i;
 
-	for (i = 0; rc == SQLITE_OK && i < sizeof(dictionaries) / sizeof(*dictionaries); i++) {
-		snprintf(which, size, "its table '%s'", dictionaries[i].table);
-		rc = compare_words(db, dictionaries[i].table, dictionaries[i].words, dictionaries[i].n);
+	for (enum dictionary d = 0; rc == SQLITE_OK && d < WORDS_MAX; d++) {
+		snprintf(which, size, "its table '%s'", dictionary[d].table);
+		rc = compare_words(db, &dictionary[d]);
 	}
 	return rc;
 }
 
 int schema_dictionaries(sqlite3 *db)
 {
-	size_t i;
 	int rc = SQLITE_OK;
 
-	for (i = 0; rc == SQLITE_OK && i < sizeof(dictionaries) / sizeof(*dictionaries); i++)
-		rc = insert_words(db, dictionaries[i].insert, dictionaries[i].words, dictionaries[i].n);
+	for (enum dictionary d = 0; rc == SQLITE_OK && d < WORDS_MAX; d++)
+		rc = insert_words(db, d);
 	return rc;
 }

@@ -5,9 +5,9 @@
 #include "skew.h"
 #include "table.h"
 
-#define MOVES_MAX (4 << 20)     /* events looked at of each host: the first ones */
+#define MOVES_MAX (4 << 20)     /* the first events of each host that are used */
 
-/* What one end of a connection sent, or received, at once. */
+/* One send or receive at one end of a connection. */
 struct move {
 	u64 owner, ports, wall_ns, bytes;
 	u8 kind;
@@ -31,7 +31,7 @@ static int by_end(const void *a, const void *b)
 	return x->wall_ns < y->wall_ns ? -1 : x->wall_ns > y->wall_ns;
 }
 
-/* Events of sockets, by owner, ports and direction, in the order of time. */
+/* Reads events of sockets, sorted by owner, ports, direction and time. */
 static int read_moves(const struct skew_side *s, struct moves *m)
 {
 	auto_free char *sql = NULL;
@@ -39,12 +39,16 @@ static int read_moves(const struct skew_side *s, struct moves *m)
 	int rc = SQLITE_NOMEM;
 
 	m->all = malloc(MOVES_MAX * sizeof(*m->all));
-	if (m->all && asprintf(&sql, "SELECT owner, offset, ts_ns, bytes, kind FROM event WHERE run = %lld AND kind IN (%d, %d) AND sub = %d"
-			       " AND offset > 0 LIMIT %d", (long long)s->run, KIND_NET_SEND, KIND_NET_RECV, SUB_NET_REMOTE, MOVES_MAX) > 0)
+	if (m->all && asprintf(&sql, "SELECT owner, offset, ts_ns, bytes, kind FROM event WHERE run = %lld"
+			       " AND kind IN (%d, %d) AND sub = %d AND offset > 0 LIMIT %d", (long long)s->run,
+			       KIND_NET_SEND, KIND_NET_RECV, SUB_NET_REMOTE, MOVES_MAX) > 0)
 		rc = sqlite3_prepare_v2(s->db, sql, -1, &st, NULL);
 	while (rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW && m->n < MOVES_MAX) {
-		m->all[m->n++] = (struct move){ sqlite3_column_int64(st, 0), sqlite3_column_int64(st, 1), s->wall_ns + sqlite3_column_int64(st, 2),
-						sqlite3_column_int64(st, 3), sqlite3_column_int64(st, 4) };
+		m->all[m->n++] = (struct move){
+			.owner = sqlite3_column_int64(st, 0), .ports = sqlite3_column_int64(st, 1),
+			.wall_ns = s->wall_ns + sqlite3_column_int64(st, 2),
+			.bytes = sqlite3_column_int64(st, 3), .kind = sqlite3_column_int64(st, 4),
+		};
 		rc = SQLITE_OK;
 	}
 	sqlite3_finalize(st);
@@ -53,7 +57,7 @@ static int read_moves(const struct skew_side *s, struct moves *m)
 	return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
-/* The moves of one end in one direction; *n: how many. */
+/* Returns the moves of one end in one direction, and their number in *n. */
 static const struct move *find_end(const struct moves *m, u64 owner, u64 ports, u8 kind, size_t *n)
 {
 	struct move key = { .owner = owner, .ports = ports, .kind = kind };
@@ -67,8 +71,12 @@ static const struct move *find_end(const struct moves *m, u64 owner, u64 ports, 
 		else
 			high = middle;
 	}
-	for (*n = 0; low + *n < m->n && m->all[low + *n].owner == owner && m->all[low + *n].ports == ports && m->all[low + *n].kind == kind; ++*n)
-		;
+	for (*n = 0; low + *n < m->n; ++*n) {
+		const struct move *move = &m->all[low + *n];
+
+		if (move->owner != owner || move->ports != ports || move->kind != kind)
+			break;
+	}
 	return m->all + low;
 }
 
@@ -81,14 +89,15 @@ static u64 sum(const struct move *m, size_t n)
 	return bytes;
 }
 
-/* The least time from sending to receiving, by the two clocks, over all bytes of one direction. */
+/* Returns the least time from sending to receiving, by the two clocks, over all bytes of one
+ * direction. */
 static s64 least_delay(const struct move *sent, size_t n_sent, const struct move *got, size_t n_got)
 {
 	u64 sent_bytes = 0, got_bytes = 0;
 	s64 least = INT64_MAX;
 	size_t i = 0, j;
 
-	for (j = 0; j < n_got; j++) { /* its last byte was sent by the first move that reaches it */
+	for (j = 0; j < n_got; j++) { /* its last byte is of the first send that reaches it */
 		got_bytes += got[j].bytes;
 		while (i < n_sent && sent_bytes + sent[i].bytes < got_bytes)
 			sent_bytes += sent[i++].bytes;
@@ -98,12 +107,13 @@ static s64 least_delay(const struct move *sent, size_t n_sent, const struct move
 	return least;
 }
 
-/* One connection with both its ends; forward: b receives. */
+/* One connection with both ends; b receives the `forward` bytes. */
 struct flow {
 	u64 owner_a, owner_b, port_a, port_b, forward, back;
 };
 
-static void look_at(const struct moves *a, const struct moves *b, const struct flow *f, s64 *above, s64 *below, struct skew *out)
+static void look_at(const struct moves *a, const struct moves *b, const struct flow *f, s64 *above,
+		    s64 *below, struct skew *out)
 {
 	u64 ports_a = f->port_a << 16 | f->port_b, ports_b = f->port_b << 16 | f->port_a;
 	size_t n_sent, n_got, n_back, n_taken;
@@ -114,7 +124,8 @@ static void look_at(const struct moves *a, const struct moves *b, const struct f
 	s64 least;
 
 	/* events were lost, or were of another connection with these ports */
-	if (sum(sent, n_sent) != f->forward || sum(got, n_got) != f->forward || sum(back, n_back) != f->back || sum(taken, n_taken) != f->back)
+	if (sum(sent, n_sent) != f->forward || sum(got, n_got) != f->forward ||
+	    sum(back, n_back) != f->back || sum(taken, n_taken) != f->back)
 		return;
 	least = least_delay(sent, n_sent, got, n_got);
 	if (least < *above)
@@ -126,21 +137,27 @@ static void look_at(const struct moves *a, const struct moves *b, const struct f
 	out->bytes += f->forward + f->back;
 }
 
-/* Flows of `from` towards other hosts, each with the other end's owner in `to`. */
-static int each_flow(const struct skew_side *a, const struct skew_side *b, const struct moves *ma, const struct moves *mb,
-		     s64 *above, s64 *below, struct skew *out)
+/* Looks at the flows of `a` to other hosts whose other end, with one owner, is in `b`. */
+static int each_flow(const struct skew_side *a, const struct skew_side *b, const struct moves *ma,
+		     const struct moves *mb, s64 *above, s64 *below, struct skew *out)
 {
-	static const char mine[] = "SELECT owner, local, local_port, remote, remote_port, sent_bytes, recv_bytes, protocol FROM flow"
+	static const char mine[] =
+		"SELECT owner, local, local_port, remote, remote_port, sent_bytes, recv_bytes, protocol FROM flow"
 		" WHERE run = ?1 AND NOT loopback AND remote IS NOT NULL AND protocol = 'tcp'";
-	static const char theirs[] = "SELECT MIN(owner), COUNT(*), SUM(sent_bytes), SUM(recv_bytes) FROM flow WHERE run = ?1 AND NOT loopback"
+	static const char theirs[] =
+		"SELECT MIN(owner), COUNT(*), SUM(sent_bytes), SUM(recv_bytes) FROM flow WHERE run = ?1 AND NOT loopback"
 		" AND local = ?2 AND local_port = ?3 AND remote = ?4 AND remote_port = ?5 AND protocol = ?6";
 	sqlite3_stmt *st = NULL, *other = NULL;
-	int rc = sqlite3_prepare_v2(a->db, mine, -1, &st, NULL) ?: sqlite3_prepare_v2(b->db, theirs, -1, &other, NULL) ?:
+	int rc = sqlite3_prepare_v2(a->db, mine, -1, &st, NULL) ?:
+		 sqlite3_prepare_v2(b->db, theirs, -1, &other, NULL) ?:
 		 sqlite3_bind_int64(st, 1, a->run);
 
 	while (rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW) {
-		struct flow f = { .owner_a = sqlite3_column_int64(st, 0), .port_a = sqlite3_column_int64(st, 2), .port_b = sqlite3_column_int64(st, 4),
-				  .forward = sqlite3_column_int64(st, 5), .back = sqlite3_column_int64(st, 6) };
+		struct flow f = {
+			.owner_a = sqlite3_column_int64(st, 0), .port_a = sqlite3_column_int64(st, 2),
+			.port_b = sqlite3_column_int64(st, 4), .forward = sqlite3_column_int64(st, 5),
+			.back = sqlite3_column_int64(st, 6),
+		};
 
 		sqlite3_bind_int64(other, 1, b->run);
 		sqlite3_bind_value(other, 2, sqlite3_column_value(st, 3));
@@ -150,8 +167,9 @@ static int each_flow(const struct skew_side *a, const struct skew_side *b, const
 		sqlite3_bind_value(other, 6, sqlite3_column_value(st, 7));
 		rc = sqlite3_step(other);
 		f.owner_b = sqlite3_column_int64(other, 0);
-		/* one owner at the other end, and the same bytes at both: neither began in its middle */
-		if (rc == SQLITE_ROW && sqlite3_column_int64(other, 1) == 1 && (u64)sqlite3_column_int64(other, 2) == f.back &&
+		/* the ends agree on the bytes: neither was recorded from its middle on */
+		if (rc == SQLITE_ROW && sqlite3_column_int64(other, 1) == 1 &&
+		    (u64)sqlite3_column_int64(other, 2) == f.back &&
 		    (u64)sqlite3_column_int64(other, 3) == f.forward)
 			look_at(ma, mb, &f, above, below, out);
 		rc = sqlite3_reset(other);

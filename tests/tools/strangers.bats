@@ -164,7 +164,7 @@ super_journal() { # STORE SUPER
 	chmod 644 planted
 	as_stranger cp planted sticky/x.sqlite-journal
 	run --separate-stderr -1 "$analyze" ingest sticky/x.sqlite b.jsonl
-	[[ $stderr == *"sticky/x.sqlite-journal belongs to somebody else: no program of yours left that beside the store"* ]]
+	[[ $stderr == *"sticky/x.sqlite-journal belongs to somebody else: no program of yours left that next to the store"* ]]
 	[ -e victim ]
 	# the way out: it is moved away, and the next one goes in
 	rm ours/x.sqlite-journal
