@@ -66,10 +66,6 @@ WITH reader AS (
        SELECT 5, iif(r.pruned, 'events: they were pruned', 'events, and with them how much became dirty (D)')
        FROM v_run r WHERE r.events = 0
        UNION ALL
-       SELECT 5.1, 'what format 3 did not record: syncs by writing calls, the use of readahead, reads for faults '
-                   || 'and writes, sums by file'
-       FROM v_measured WHERE since4 IS NULL
-       UNION ALL
        SELECT 6, 'owners of ' || text FROM v_nobody),
      store AS (
        SELECT iif(:store GLOB '*[^A-Za-z0-9_./+-]*' OR :store GLOB '-*', 'STORE', :store)

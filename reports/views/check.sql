@@ -74,10 +74,8 @@ WITH m AS MATERIALIZED (
        SELECT dev, sum_if(bytes, kind = 'block_read') AS read, sum_if(bytes, kind = 'block_write') AS written,
               sum_if(touched, kind = 'block_zeroes' OR (kind = 'block_other' AND cause = 'discard')) AS zeroed,
               sum_if(bytes, kind = 'block_read' AND cause = 'before_run') AS early_r,
-              sum_if(bytes, kind = 'block_write' AND cause = 'before_run') AS early_w,
-              iif(since4 IS NULL AND MAX(kind = 'block_zeroes'), 'format 3 did not record what was zeroed', NULL)
-                  AS unknown
-       FROM v_cell JOIN v_measured GROUP BY dev),
+              sum_if(bytes, kind = 'block_write' AND cause = 'before_run') AS early_w
+       FROM v_cell GROUP BY dev),
      disk AS (
        SELECT w.what, w.reads, t.dev, COALESCE(d.device, t.source) AS subject, t.source, t.delta, t.outside,
               t.outside_slack,
@@ -87,8 +85,7 @@ WITH m AS MATERIALIZED (
                                        AND COALESCE(iif(w.reads, a.read, a.written + a.zeroed), 0) + t.outside
                                            <> t.delta,
                                        'not what the run is about: nobody who was traced used it', NULL),
-                       iif(d.leaf = 0, 'no leaf: the devices below it count its bytes', t.uncounted),
-                       iif(w.reads, NULL, a.unknown)) AS absent
+                       iif(d.leaf = 0, 'no leaf: the devices below it count its bytes', t.uncounted)) AS absent
        FROM v_truth t JOIN (SELECT 'read_bytes' AS name, 'device bytes read' AS what, 1 AS reads
                             UNION ALL SELECT 'write_bytes', 'device bytes written', 0) w ON w.name = t.what
        JOIN m LEFT JOIN v_device d ON d.dev = t.dev LEFT JOIN device a ON a.dev = t.dev
@@ -111,12 +108,12 @@ WITH m AS MATERIALIZED (
      life AS MATERIALIZED (
        SELECT pid, start_ns, MAX(id), system,
               comm || iif(folded > 1, ' and ' || (folded - 1) || ' like it', '') AS comm,
-              iif(TOTAL(since4 AND rchar IS NULL AND fold IS NULL) = 0, SUM(rchar), NULL) AS rchar,
-              iif(TOTAL(since4 AND wchar IS NULL AND fold IS NULL) = 0, SUM(wchar), NULL) AS wchar
-       FROM v_process JOIN v_measured WHERE id > 2 GROUP BY pid, start_ns
-       -- an exec ends the process as it was before, which may be all that has ended; in format 3 the last had all
+              iif(TOTAL(rchar IS NULL AND fold IS NULL) = 0, SUM(rchar), NULL) AS rchar,
+              iif(TOTAL(wchar IS NULL AND fold IS NULL) = 0, SUM(wchar), NULL) AS wchar
+       FROM v_process WHERE id > 2 GROUP BY pid, start_ns
+       -- an exec ends the process as it was before, which may be all that has ended
        HAVING COALESCE(SUM(rchar), SUM(wchar)) IS NOT NULL
-          AND TOTAL(since4 AND rchar IS NULL AND wchar IS NULL AND fold IS NULL) = 0),
+          AND TOTAL(rchar IS NULL AND wchar IS NULL AND fold IS NULL) = 0),
      calls AS MATERIALIZED (
        SELECT p.pid, p.start_ns, k.dir, SUM(t.bytes) AS bytes
        FROM v_run_total t JOIN v_kind k ON k.id = t.kind JOIN v_process p ON p.id = t.owner
@@ -133,9 +130,8 @@ WITH m AS MATERIALIZED (
        SELECT COALESCE(SUM(l.written + l.submitted), 0) AS by_events, COALESCE(SUM(v.amount), 0) AS by_sums
        FROM v_group g LEFT JOIN v_ledger l ON l.gid = g.gid
        LEFT JOIN (SELECT gid, SUM(amount) AS amount FROM v_amount WHERE sym = 'W' GROUP BY gid) v ON v.gid = g.gid
-       -- in format 3 a filtered run had no events without an owner
-       -- a run with --system has events without a known owner only where the system used the file
-       WHERE g.rank < 4 OR g.what = 'unattributed' AND (SELECT since4 FROM v_measured)
+       -- of what nobody is known to own, a run with --system has events only where the system used the file
+       WHERE g.rank < 4 OR g.what = 'unattributed'
            AND (SELECT COALESCE(filters, '') NOT LIKE '%system=%' FROM v_run)),
      lines(ord, what, subject, traced, kernel, slack, absent, note) AS (
        SELECT 1, what, subject, traced, delta, outside_slack, absent,
@@ -196,8 +192,8 @@ WITH m AS MATERIALIZED (
               CASE WHEN COALESCE(m.no_block, t.uncounted) IS NOT NULL THEN COALESCE(m.no_block, t.uncounted)
                    WHEN d.type = 'md' THEN 'md does not count each of its bytes once'
                    WHEN t.begin_value = 0 AND moved + t.outside > t.delta
-                   THEN 'mounted inside the run: it counts from then on' ELSE t.unknown END, t.source
-       FROM (SELECT t.*, a.unknown, COALESCE(t.traced, a.written + a.zeroed, 0) AS moved
+                   THEN 'mounted inside the run: it counts from then on' END, t.source
+       FROM (SELECT t.*, COALESCE(t.traced, a.written + a.zeroed, 0) AS moved
              FROM v_truth t LEFT JOIN device a ON a.dev = t.dev WHERE t.what = 'session_write_bytes') t
        JOIN m LEFT JOIN v_device d ON d.dev = t.dev),
      lossy AS (

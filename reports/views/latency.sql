@@ -2,13 +2,13 @@
 -- latency.sql: Durations.
 
 -- Latency buckets. system NULL: processes outside any system. middle: within 6.25 % of every value of the bucket.
--- Format 3 did not tell calls on files from those on sockets.
+-- Latency buckets of the run, with the operations up to each of them.
 CREATE TEMP VIEW v_hist AS
 SELECT k.layer, k.kind, h.system, COALESCE(h.other, 0) AS no_file, h.bucket, h.low_ns, h.high_ns,
        (h.low_ns + h.high_ns) / 2 AS middle_ns, h.n, SUM(h.n) OVER (part ORDER BY h.bucket) AS upto,
        SUM(h.n) OVER part AS total
-FROM ask JOIN v_measured m JOIN hist h ON h.run = ask.run JOIN v_kind k ON k.id = h.kind
-WHERE (ask.system IS NULL OR h.system = ask.system) AND (m.since4 OR NOT k.app)
+FROM ask JOIN hist h ON h.run = ask.run JOIN v_kind k ON k.id = h.kind
+WHERE (ask.system IS NULL OR h.system = ask.system)
 WINDOW part AS (PARTITION BY h.kind, h.system, COALESCE(h.other, 0));
 
 -- Count, sum and maximum of durations of wanted processes, by kind, system, and whether it is about files. Where not

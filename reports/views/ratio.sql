@@ -222,7 +222,6 @@ SELECT f.gid, f.sym, f.name, f.value, iif(f.value IS NULL, NULL, f.residual) AS 
                           'D needs the dirty ledger, and the store has none for this run')
             ELSE COALESCE((SELECT group_concat(m.text, ', ') FROM missing m
                            WHERE m.class = f.class OR f.sym = 'B_r_for_write' AND m.class = 'app'),
-                          (SELECT 'runs of format 3 do not tell' FROM v_measured WHERE since4 IS NULL),
                           'layer uring not recorded, and io_uring was used') END AS why
 FROM judged f;
 CREATE INDEX temp.v_symbol_gid ON v_symbol(gid, sym);

@@ -40,20 +40,16 @@ SELECT substr(p.name, 8) AS layer, p.reason FROM ask JOIN probe p ON p.run = ask
 WHERE p.name GLOB 'layer__*' OR p.name = 'block__owners';
 
 -- Layers that were measured in each run. A layer that was not is NULL: a product with it becomes NULL, which prints as
--- n/a. since4: not of format 3, which recorded neither synchronous writes nor readahead by calls and faults. once:
--- bytes on volumes are counted once; format 3 counted them again below. device: bytes that devices completed are known;
--- block: their owners too.
+-- n/a. device: bytes that devices completed are known; block: their owners too.
 CREATE TEMP VIEW v_run_measured AS
-WITH had AS (SELECT r.run, r.layers, iif(r.schema >= 4, 1, NULL) AS since4,
+WITH had AS (SELECT r.run, r.layers,
                     EXISTS (SELECT 1 FROM ledger g WHERE g.run = r.run) AND listed('syscall', r.layers)
                         AND listed('cache', r.layers) AND listed('fs', r.layers) AS some FROM run r)
 SELECT run, measured('syscall', layers) AS syscall, measured('uring', layers) AS uring,
        measured('cache', layers) AS cache, measured('fs', layers) AS fs, measured('block', layers) AS device,
        iif(EXISTS (SELECT 1 FROM probe p WHERE p.run = had.run AND p.name = 'block__owners'), NULL,
            measured('block', layers)) AS block,
-       measured('net', layers) AS net, since4,
-       iif(since4 OR NOT EXISTS (SELECT 1 FROM device d WHERE d.run = had.run AND d.type IN ('dm', 'md')), 1, NULL)
-           AS once, NULLIF(EXISTS (SELECT 1 FROM v_kind k CROSS JOIN agg_total t
+       measured('net', layers) AS net, NULLIF(EXISTS (SELECT 1 FROM v_kind k CROSS JOIN agg_total t
            ON t.run = had.run AND t.kind = k.id WHERE k.layer = 'vfs'), 0) AS vfs, NULLIF(some, 0) AS some_ledger,
        NULLIF(some AND NOT EXISTS (SELECT 1 FROM v_run_spoilt s
                                    WHERE s.run = had.run AND s.class = 'ledger' AND s.effect <> 'owner'), 0) AS ledger
@@ -101,16 +97,13 @@ SELECT printf('%d record%s of %s that were lost', n.n, iif(n.n = 1, '', 's'),
 FROM n JOIN ring r WHERE n.n > 0;
 
 -- Classes of volumes that lost records spoilt in each run, and how. way: only of lines that used io_uring (uring) or
--- libaio (aio). A loss that no row knows may have spoilt any class. Without layer uring, format 3 did not record
--- whether io_uring was used.
+-- libaio (aio). A loss that no row knows may have spoilt any class.
 CREATE TEMP VIEW v_run_spoilt AS
 SELECT DISTINCT l.run, x.class, l.effect, CASE WHEN x.what <> l.what THEN NULL WHEN l.layer = 'uring' THEN 'uring'
                                                WHEN l.what LIKE 'libaio%' THEN 'aio' END AS way
 FROM lost l JOIN loss x ON x.layer = l.layer AND x.what = l.what
      OR NOT EXISTS (SELECT 1 FROM loss k WHERE k.layer = l.layer AND k.what = l.what)
-WHERE l.n > 0 AND x.class IS NOT NULL
-UNION
-SELECT run, 'app', 'bytes', NULL FROM run WHERE schema < 4 AND NOT listed('uring', layers);
+WHERE l.n > 0 AND x.class IS NOT NULL;
 
 CREATE TEMP TABLE v_spoilt AS
 SELECT s.class, s.effect, s.way FROM ask JOIN v_run_spoilt s ON s.run = ask.run;

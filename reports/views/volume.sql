@@ -150,7 +150,7 @@ WITH s AS MATERIALIZED (
        SELECT gid, ' || group_concat(printf('sum_if(amount, sym = %Q) AS "sum %w"', sym, sym), ', ') || '
        FROM v_line_amount GROUP BY gid),
      have AS (
-       SELECT l.*, s.*, m.syscall, m.uring, m.cache, m.fs, m.net, m.vfs, m.ledger, m.some_ledger, m.since4, m.once,
+       SELECT l.*, s.*, m.syscall, m.uring, m.cache, m.fs, m.net, m.vfs, m.ledger, m.some_ledger,
               iif(l.gid IN (SELECT gid FROM v_floating), NULL, 1) AS bottom,
               iif(l.what IN (''total'', ''unattributed''), m.device, m.block) AS block,
               CASE WHEN m.uring OR COALESCE(s."sum uring_calls", 0) = 0 THEN m.syscall END AS calls

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* identity.c - the header, the tables and the dictionaries of a file, compared with those that a version of iot makes. */
+/* identity.c - compares the header, the tables and the dictionaries of a file with those that a
+ * version of iot makes. */
 #include <errno.h>
 #include <stdio.h>
 #include "identity.h"
 #include "older.h"
 #include "schema.h"
 
-/* The first column of the first row. Returns an SQLite code; SQLITE_OK when there is a row. */
+/* Reads the first column of the first row. Returns an SQLite code; SQLITE_OK when there is a
+ * row. */
 static int query_number(sqlite3 *db, const char *sql, s64 *out)
 {
 	sqlite3_stmt *st = NULL;
@@ -20,7 +22,8 @@ static int query_number(sqlite3 *db, const char *sql, s64 *out)
 	return rc == SQLITE_ROW ? SQLITE_OK : rc == SQLITE_DONE ? SQLITE_CORRUPT : rc;
 }
 
-/* Tables that every report reads. quick_check of everything would read every event. */
+/* Checks the tables that every report reads: quick_check of the whole store would read all
+ * events. */
 static int check_pages(struct opener *o)
 {
 	static const char *const tables[] = { "run", "run_end", "process", "agg_total", "kind" };
@@ -37,7 +40,8 @@ static int check_pages(struct opener *o)
 		if (rc != SQLITE_ROW)
 			err = opener_fail(o, rc == SQLITE_DONE ? SQLITE_CORRUPT : rc, "cannot be checked");
 		else if (strcmp((const char *)sqlite3_column_text(st, 0), "ok"))
-			err = fail_as(-EUCLEAN, 0, "%s is damaged: table %s: %s", o->path, tables[i], sqlite3_column_text(st, 0));
+			err = fail_as(-EUCLEAN, 0, "%s is damaged: table %s: %s", o->path, tables[i],
+				      sqlite3_column_text(st, 0));
 		sqlite3_finalize(st);
 		if (err)
 			return err;
@@ -45,7 +49,14 @@ static int check_pages(struct opener *o)
 	return 0;
 }
 
-/* *fresh: there is nothing in it yet. */
+/* Reports a format that is refused. */
+static int fail_format(const struct opener *o, s64 version, const char *by, const char *cure)
+{
+	return fail_as(-ENOTSUP, 0, "%s was written by %s version of iot (format %lld, this is %u): %s",
+		       o->path, by, (long long)version, IOT_SCHEMA, cure);
+}
+
+/* Reads the header. *fresh: the store is empty. */
 static int check_header(struct opener *o, bool *fresh)
 {
 	s64 id = 0, version = 0, objects = 0, is_other = 0;
@@ -59,32 +70,36 @@ static int check_header(struct opener *o, bool *fresh)
 		rc = query_number(o->db, "SELECT encoding <> 'UTF-8' FROM pragma_encoding", &is_other);
 	if (rc != SQLITE_OK)
 		return opener_fail(o, rc, "cannot be read");
-	if (is_other) /* SQLite 3.40 mixes it up with that of its temporary schema */
+	if (is_other) /* SQLite 3.40 confuses it with the encoding of its temporary schema */
 		return fail_as(-EINVAL, 0, "%s is not a store of iot: its text is in UTF-16", o->path);
 	*fresh = !id && !version && !objects;
 	if (*fresh)
-		return o->to_write ? 0 : fail_as(-EINVAL, 0, "%s is not a store of iot: nothing is in it", o->path);
+		return o->to_write ? 0 :
+		       fail_as(-EINVAL, 0, "%s is not a store of iot: nothing is in it", o->path);
 	if (id != IOT_APPLICATION_ID)
-		return fail_as(-EINVAL, 0, "%s is not a store of iot: another program made this SQLite file", o->path);
+		return fail_as(-EINVAL, 0, "%s is not a store of iot: another program made this SQLite file",
+			       o->path);
 	if (version > IOT_SCHEMA)
-		return fail_as(-ENOTSUP, 0, "%s was written by a newer version of iot (format %lld, this is %u): %s", o->path, (long long)version,
-				   IOT_SCHEMA, o->to_write && !o->to_replace ? "give a new file" : "update iot-analyze");
-	if (version < OLDER_SCHEMA || (o->to_write && !o->to_replace && version < IOT_SCHEMA))
-		return fail_as(-ENOTSUP, 0, "%s was written by an older version of iot (format %lld, this is %u): %s", o->path, (long long)version,
-				   IOT_SCHEMA, version < OLDER_SCHEMA ? "read it with that version, or record it again" :
+		return fail_format(o, version, "a newer",
+				   o->to_write && !o->to_replace ? "give a new file" : "update iot-analyze");
+	if (version < OLDER_SCHEMA)
+		return fail_format(o, version, "an older",
+				   "read it with that version, or record it again");
+	if (o->to_write && !o->to_replace && version < IOT_SCHEMA)
+		return fail_format(o, version, "an older",
 				   "`iot-analyze migrate` brings it to this one, or give a new file");
-	o->version = version;
 	return check_pages(o);
 }
 
-/* What is not there is not recorded. */
+/* Adds the tables and columns that an older format lacks, as temporary views. */
 static int fill_older(struct opener *o)
 {
 	char which[128] = "";
-	int rc = o->version == IOT_SCHEMA ? schema_check_objects(o->db, which, sizeof(which)) : SQLITE_MISMATCH;
+	int rc = o->version == IOT_SCHEMA ? schema_check_objects(o->db, which, sizeof(which)) :
+					    SQLITE_MISMATCH;
 
 	if (rc == SQLITE_MISMATCH)
-		rc = older_fill(o->db, o->version, which, sizeof(which));
+		rc = older_fill(o->db, which, sizeof(which));
 	if (rc == SQLITE_OK)
 		rc = schema_check_words(o->db, which, sizeof(which));
 	if (rc == SQLITE_MISMATCH)
@@ -92,31 +107,36 @@ static int fill_older(struct opener *o)
 	return rc == SQLITE_OK ? 0 : opener_fail(o, rc, "cannot be read");
 }
 
-/* What a reader asks of the schema: views of the store are not used at all, tables with code behind them are none of ours. */
+/* Checks the tables of a store that is read. Its views are not used; a virtual table would run
+ * code. */
 static int check_tables(struct opener *o)
 {
+	static const char sql[] = "SELECT name FROM sqlite_schema WHERE type = 'table' AND NOT rootpage";
 	sqlite3_stmt *st = NULL;
-	int rc = sqlite3_prepare_v2(o->db, "SELECT name FROM sqlite_schema WHERE type = 'table' AND NOT rootpage", -1, &st, NULL), err = 0;
+	int err = 0, rc = sqlite3_prepare_v2(o->db, sql, -1, &st, NULL);
 
 	if (rc == SQLITE_OK)
 		rc = sqlite3_step(st);
 	if (rc == SQLITE_ROW)
-		err = fail_as(-EINVAL, 0, "%s is not as iot made it: '%s' is a virtual table", o->path, sqlite3_column_text(st, 0));
+		err = fail_as(-EINVAL, 0, "%s is not as iot made it: '%s' is a virtual table", o->path,
+			      sqlite3_column_text(st, 0));
 	sqlite3_finalize(st);
 	if (!err && rc != SQLITE_DONE)
 		err = opener_fail(o, rc, "cannot be read");
 	return err ?: fill_older(o);
 }
 
-/* Nothing is written before every table, index, view and trigger is known to be ours, and numbers mean what they mean here. */
+/* Checks a store that is written: all its tables, indexes, triggers and views must be ours, and its
+ * numbers must have the meaning that they have here. */
 static int check_schema(struct opener *o)
 {
 	char which[128] = "";
-	int rc = schema_check_objects(o->db, which, sizeof(which)) ?: schema_check_words(o->db, which, sizeof(which));
+	int rc = schema_check_objects(o->db, which, sizeof(which)) ?:
+		 schema_check_words(o->db, which, sizeof(which));
 
 	if (rc == SQLITE_MISMATCH)
-		return fail_as(-ENOTSUP, 0, "%s was written by another version of iot, or changed: %s differs; `iot-analyze migrate` brings it to this "
-				   "one, or use a new store", o->path, which);
+		return fail_as(-ENOTSUP, 0, "%s was written by another version of iot, or changed: %s differs; "
+			       "`iot-analyze migrate` brings it to this one, or use a new store", o->path, which);
 	return rc == SQLITE_OK ? 0 : opener_fail(o, rc, "cannot be read");
 }
 

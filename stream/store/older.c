@@ -1,28 +1,24 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* older.c - what a store of an older version does not have, by comparing its tables with those of this one.
+/* older.c - fills what an older store lacks, by comparing its tables with those of this version.
  *
- * A temporary table or view hides the table of the same name. So whoever reads asks all stores in one way; what was recorded
- * otherwise than today is a condition on run.schema in the reports (v_run_measured), because `iot-analyze migrate` keeps that.
+ * A temporary table or view hides the table of the same name, so that queries are the same for all
+ * stores. Where an older version counted differently, reports have a condition on run.schema, which
+ * `iot-analyze migrate` keeps.
  */
 #include <stdio.h>
 #include "memory.h"
 #include "older.h"
 #include "schema.h"
 
-/* Tables that every format has: a store without one of them is no older one, but damaged. */
-static const char first_tables[] = " run probe device process file agg agg_total hist flow lost truth load run_end event ledger file_io"
+/* Tables of both formats: a store without one of them is damaged. */
+static const char first_tables[] =
+	" run probe device process file agg agg_total hist flow lost truth load run_end event ledger file_io"
 	" layer kind cause how sub component flag ";
 
-/* What a column that may not be absent was before it was there. To add one: a row. */
+/* The value of a column that must not be NULL and that the older format lacks. To add one: a
+ * row. */
 static const struct { const char *table, *column, *was; } fills[] = {
-	{ "ledger", "submitted",  "direct" }, /* the blocks of direct I/O were those that were submitted */
 	{ "event", "size_if_not_bytes", "CASE WHEN size IS bytes THEN NULL ELSE ifnull(size, 0) END" },
-	{ "ledger", "dirty_late", "0" },      /* all that was left over was residual */
-};
-
-/* Tables whose numbers meant something else up to a format: they read as not recorded. */
-static const struct { const char *table; unsigned int upto; } otherwise[] = {
-	{ "file_io", 3 }, /* by events, all or nothing, without the devices' bytes */
 };
 
 struct older {
@@ -41,16 +37,6 @@ static const char *fill_of(const char *table, const char *column)
 		if (!strcmp(fills[i].table, table) && !strcmp(fills[i].column, column))
 			return fills[i].was;
 	return NULL;
-}
-
-static bool meant_otherwise(const char *table, unsigned int version)
-{
-	size_t i;
-
-	for (i = 0; i < sizeof(otherwise) / sizeof(*otherwise); i++)
-		if (!strcmp(otherwise[i].table, table) && version <= otherwise[i].upto)
-			return true;
-	return false;
 }
 
 static bool has_column(struct older *o, const char *table, const char *column)
@@ -74,7 +60,7 @@ static int prepare(sqlite3 *db, const char *sql, const char *text, sqlite3_stmt 
 /* Columns of one of our tables: name, and whether it must not be NULL. */
 #define COLUMNS "SELECT name, \"notnull\" FROM pragma_table_xinfo(?1)"
 
-/* No row, with every column. */
+/* Makes an empty table with all columns. */
 static int hide_table(struct older *o, const char *table)
 {
 	sqlite3_stmt *st = NULL;
@@ -92,8 +78,9 @@ static int hide_table(struct older *o, const char *table)
 	return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
-/* What it has, and NULL for what it does not. */
-static int cover_table(struct older *o, const char *table, bool rowid, unsigned int *missing, FILE *f)
+/* Writes a view that has the columns of the store's table, and NULL for those that it lacks. */
+static int cover_table(struct older *o, const char *table, bool rowid, unsigned int *missing,
+		       FILE *f)
 {
 	sqlite3_stmt *st = NULL;
 	const char *separator = rowid ? "rowid AS rowid, " : "";
@@ -122,7 +109,7 @@ static int cover_table(struct older *o, const char *table, bool rowid, unsigned 
 	return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
-static int look_at(struct older *o, const char *table, bool rowid, unsigned int version)
+static int look_at(struct older *o, const char *table, bool rowid)
 {
 	auto_free char *view = NULL, *word = NULL;
 	unsigned int missing = 0;
@@ -130,7 +117,7 @@ static int look_at(struct older *o, const char *table, bool rowid, unsigned int 
 	FILE *f;
 	int rc;
 
-	if (there && !meant_otherwise(table, version)) {
+	if (there) {
 		f = memory_open(&view, NULL);
 		if (!f)
 			return SQLITE_NOMEM;
@@ -141,38 +128,41 @@ static int look_at(struct older *o, const char *table, bool rowid, unsigned int 
 			fputs(view, o->sql);
 		return rc;
 	}
-	if (!there && asprintf(&word, " %s ", table) > 0 && strstr(first_tables, word)) {
+	if (asprintf(&word, " %s ", table) > 0 && strstr(first_tables, word)) {
 		snprintf(o->which, o->size, "no such table: %s", table);
 		return SQLITE_MISMATCH;
 	}
 	return hide_table(o, table);
 }
 
-static int look_at_all(struct older *o, unsigned int version)
+static int look_at_all(struct older *o)
 {
-	static const char tables[] = "SELECT name, sql NOT LIKE '%WITHOUT ROWID' FROM sqlite_schema WHERE type = 'table' ORDER BY name";
-	static const char column[] = "SELECT 1 FROM pragma_table_xinfo(?1, 'main') WHERE name = ?2 OR ?2 IS NULL";
+	static const char tables[] = "SELECT name, sql NOT LIKE '%WITHOUT ROWID' FROM sqlite_schema"
+		" WHERE type = 'table' ORDER BY name";
+	static const char column[] =
+		"SELECT 1 FROM pragma_table_xinfo(?1, 'main') WHERE name = ?2 OR ?2 IS NULL";
 	sqlite3_stmt *st = NULL;
 	int rc = prepare(o->db, column, NULL, &o->column) ?: prepare(o->ours, tables, NULL, &st);
 
 	while (rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW)
-		rc = look_at(o, (const char *)sqlite3_column_text(st, 0), sqlite3_column_int(st, 1), version);
+		rc = look_at(o, (const char *)sqlite3_column_text(st, 0), sqlite3_column_int(st, 1));
 	sqlite3_finalize(st);
 	sqlite3_finalize(o->column);
 	return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
-int older_fill(sqlite3 *db, unsigned int version, char *which, size_t size)
+int older_fill(sqlite3 *db, char *which, size_t size)
 {
 	struct older o = { .db = db, .which = which, .size = size };
 	auto_free char *sql = NULL;
-	int rc = sqlite3_open_v2(":memory:", &o.ours, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL);
+	int rc = sqlite3_open_v2(":memory:", &o.ours,
+				 SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL);
 
 	if (rc == SQLITE_OK)
 		rc = schema_create(o.ours);
 	o.sql = memory_open(&sql, NULL);
 	if (rc == SQLITE_OK)
-		rc = o.sql ? look_at_all(&o, version) : SQLITE_NOMEM;
+		rc = o.sql ? look_at_all(&o) : SQLITE_NOMEM;
 	if (o.sql && fclose(o.sql))
 		rc = rc ?: SQLITE_NOMEM;
 	sqlite3_close(o.ours);

@@ -14,7 +14,7 @@ teardown() {
 }
 
 gen() { "$ROOT/tests/lib/gen-run.py" "$@"; }
-older() { cat "$BATS_TEST_DIRNAME/../fixtures/formats.sql" "$BATS_TEST_DIRNAME/../fixtures/format$2.sql" | sqlite3 "$1"; } # STORE FORMAT
+older() { sqlite3 "$1" <"$BATS_TEST_DIRNAME/../fixtures/format4.sql"; } # STORE
 same() { [ "$2" = "$3" ] || { echo "$1: got '$2', wanted '$3'" >&2; false; }; }
 one_line() { # STATUS TEXT COMMAND...
 	local status=$1 text=$2
@@ -35,63 +35,33 @@ answers() { # STORE
 	"$ANALYZE" timeline "$1" --by cause --step 100 | sed "s/$1/STORE/g"
 }
 
-@test "every report reads formats 3 and 4: exact where recorded, n/a where not" {
-	for f in 3 4; do
-		older old.sqlite $f
-		# 23 blocks of 4099 bytes are 94277
-		same "waf_sys" "$(ratio old.sqlite dd waf_sys | cut -d' ' -f3-4)" "$([ $f = 3 ] && echo 172032 || echo 151552) 94277"
-		same "hop_page" "$(ratio old.sqlite dd hop_page | cut -d' ' -f3-4)" "188416 94277"
-		run -0 "$ANALYZE" journal old.sqlite --table operations --format csv
-		[[ ${lines[1]} == loop*",process,dd,2 procs,n/a,n/a,n/a,n/a,n/a,"[1-9]*",n/a,n/a,n/a" ]]
-		rm old.sqlite
-	done
-	older old.sqlite 3
+@test "every report reads format 4: exact where recorded, n/a where not" {
+	older old.sqlite
+	# 23 blocks of 4099 bytes are 94277
+	same "waf_sys" "$(ratio old.sqlite dd waf_sys | cut -d' ' -f3-4)" "151552 94277"
+	same "hop_page" "$(ratio old.sqlite dd hop_page | cut -d' ' -f3-4)" "188416 94277"
+	run -0 "$ANALYZE" journal old.sqlite --table operations --format csv
+	[[ ${lines[1]} == loop*",process,dd,2 procs,n/a,n/a,n/a,n/a,n/a,"[1-9]*",n/a,n/a,n/a" ]]
 	"$ANALYZE" report old.sqlite -o page.html
 	"$ROOT/tests/lib/page.py" page.html
-	for r in raf_dev raf_miss hit_ratio ra_waste wra flush_amp commits_per_fsync; do
-		[[ $(ratio old.sqlite dd $r) == "n/a n/a "*"runs of format 3 do not tell" ]]
-	done
-	"$ANALYZE" old.sqlite | grep -q 'missing   what format 3 did not record'
-	[ "$("$ANALYZE" latency old.sqlite --format csv | awk -F, '$3 == "write" && $9 != "n/a"' | wc -l)" = 0 ]
-	[ "$("$ANALYZE" latency old.sqlite --format csv | awk -F, '$3 == "block_write" && $9 > 0' | wc -l)" = 1 ]
-	[ "$("$ANALYZE" amplification old.sqlite --table syncs --format csv | awk -F, '$2 == "dd" { print $5, $6 }')" = "n/a n/a" ]
-}
-
-@test "what format 3 recorded otherwise is no mismatch; without uring its S is a bound" {
-	older old.sqlite 3
-	result() { "$ANALYZE" verify old.sqlite --format csv | awk -F, -v what="$1" 'index($0, what ",") { print $(NF - 4), $(NF - 3), $(NF - 1), $NF }'; }
-	same "an exec before" "$(result 'process bytes read,sh [26779]')" "2512 2512 OK rchar"
-	same "exact" "$(ratio old.sqlite dd waf_sys | cut -d' ' -f1)" exact
-	# of others, which have no events; and 64 KiB that were zeroed
-	sqlite3 old.sqlite "INSERT INTO agg_total SELECT run, kind, 0, dev, cause, how, sub, flags, ops, errors, bytes, touched, lat_ns, max_ns
-		FROM agg_total WHERE kind = 46 AND cause = 1;
-		INSERT INTO agg_total SELECT run, 61, 0, dev, 9, 1, 0, 0, 1, 0, 0, 0, 0, 0 FROM agg_total WHERE kind = 58 LIMIT 1;
-		UPDATE truth SET end_value = end_value + 65536 WHERE what IN ('write_bytes', 'session_write_bytes');
-		UPDATE run SET layers = replace(layers, 'uring,', '')"
-	same "data" "$("$ANALYZE" verify old.sqlite --format csv | grep -c 'file data submitted,run,98304,98304,0,OK,')" 1
-	same "zeroed" "$("$ANALYZE" verify old.sqlite --format csv | grep -c '65536,n/a,format 3 did not record what was zeroed')" 2
-	same "a bound" "$(ratio old.sqlite dd waf_sys | cut -d' ' -f1,3-4)" "<= 172032 94277"
 }
 
 @test "an older store is brought to this format: it answers as before, takes new runs" {
-	for f in 3 4; do
-		older old.sqlite $f
-		chmod 640 old.sqlite
-		answers old.sqlite >before
-		gen 300 >run.jsonl
-		one_line 1 "was written by an older version of iot (format $f, this is 5): \`iot-analyze migrate\` brings it to this one, or give a new file" "$ANALYZE" ingest old.sqlite run.jsonl
-		"$ANALYZE" migrate old.sqlite
-		same "mode" "$(stat -c %a old.sqlite)" 640
-		answers old.sqlite >after
-		diff before after
-		same "user_version" "$(sqlite3 old.sqlite "PRAGMA user_version")" 5
-		same "whole" "$(sqlite3 old.sqlite "PRAGMA integrity_check")" ok
-		"$ANALYZE" ingest old.sqlite run.jsonl
-		same "runs" "$("$ANALYZE" runs old.sqlite --format csv | cut -d, -f1,2 | tail -n 2 | paste -sd ' ')" "1,format $f 2,synthetic"
-		"$ANALYZE" migrate old.sqlite # what is of this format stays as it is
-		same "runs" "$("$ANALYZE" runs old.sqlite --format csv | wc -l)" 3
-		rm old.sqlite
-	done
+	older old.sqlite
+	chmod 640 old.sqlite
+	answers old.sqlite >before
+	gen 300 >run.jsonl
+	one_line 1 "was written by an older version of iot (format 4, this is 5): \`iot-analyze migrate\` brings it to this one, or give a new file" "$ANALYZE" ingest old.sqlite run.jsonl
+	"$ANALYZE" migrate old.sqlite
+	same "mode" "$(stat -c %a old.sqlite)" 640
+	answers old.sqlite >after
+	diff before after
+	same "user_version" "$(sqlite3 old.sqlite "PRAGMA user_version")" 5
+	same "whole" "$(sqlite3 old.sqlite "PRAGMA integrity_check")" ok
+	"$ANALYZE" ingest old.sqlite run.jsonl
+	same "runs" "$("$ANALYZE" runs old.sqlite --format csv | cut -d, -f1,2 | tail -n 2 | paste -sd ' ')" "1,format 4 2,synthetic"
+	"$ANALYZE" migrate old.sqlite # what is of this format stays as it is
+	same "runs" "$("$ANALYZE" runs old.sqlite --format csv | wc -l)" 3
 }
 
 @test "a row that no version of iot wrote stops migrate and prune, and is named" {
@@ -132,7 +102,7 @@ answers() { # STORE
 	sqlite3 now.sqlite .dump | sort | diff before -
 }
 
-@test "no store of ours, damaged, or before format 3: refused in one line, unchanged" {
+@test "no store of ours, damaged, or before format 4: refused in one line, unchanged" {
 	refused() { # TEXT
 		local sum
 
@@ -152,26 +122,26 @@ answers() { # STORE
 	sqlite3 x.sqlite "CREATE TABLE run(run)"
 	refused "another program made this SQLite file"
 	rm x.sqlite
-	older x.sqlite 3
-	sqlite3 x.sqlite "PRAGMA user_version = 2"
-	refused "was written by an older version of iot (format 2, this is 5): read it with that version, or record it again"
-	sqlite3 x.sqlite "PRAGMA user_version = 3; DROP TABLE agg_total"
+	older x.sqlite
+	sqlite3 x.sqlite "PRAGMA user_version = 3"
+	refused "was written by an older version of iot (format 3, this is 5): read it with that version, or record it again"
+	sqlite3 x.sqlite "PRAGMA user_version = 4; DROP TABLE agg_total"
 	refused "no such table: agg_total"
 	rm x.sqlite
-	older x.sqlite 4
+	older x.sqlite
 	sqlite3 x.sqlite "UPDATE kind SET name = 'swapped' WHERE name = 'write'"
 	refused "x.sqlite is not as a version of iot made it: its table 'kind'"
 	rm x.sqlite
-	older x.sqlite 4
+	older x.sqlite
 	sqlite3 x.sqlite "DROP VIEW v_event; DROP VIEW v_agg; DROP VIEW v_total; ALTER TABLE process DROP COLUMN comm"
 	refused "its table 'process' has no column 'comm'"
 	rm x.sqlite
-	older x.sqlite 3
+	older x.sqlite
 	sqlite3 x.sqlite ".dbconfig defensive off" "PRAGMA writable_schema = 1; UPDATE sqlite_schema SET sql = replace(sql, 'STRICT', '') WHERE name = 'agg'"
 	sqlite3 x.sqlite "UPDATE agg SET ops = 'many' WHERE rowid = 1"
 	refused "a row of table 'agg' cannot be"
 	rm x.sqlite
-	older x.sqlite 3
+	older x.sqlite
 	dd if=/dev/urandom of=x.sqlite bs=4096 seek=5 count=2 conv=notrunc status=none
 	run --separate-stderr -1 "$ANALYZE" migrate x.sqlite
 	[ "${#stderr_lines[@]}" = 1 ]

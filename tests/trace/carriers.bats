@@ -56,7 +56,7 @@ measure() {
 }
 
 @test "an older store has no carriers: n/a with the same bytes; files come from sums" {
-	cat "$BATS_TEST_DIRNAME/../fixtures/formats.sql" "$BATS_TEST_DIRNAME/../fixtures/format4.sql" | sqlite3 run.sqlite
+	sqlite3 run.sqlite <"$BATS_TEST_DIRNAME/../fixtures/format4.sql"
 	same "bytes" "$(carried n/a "" "")" "$("$analyze" breakdown "$store" --format csv --table causes | awk -F, '$1 == "total" { print $2 }')"
 	[ "$("$analyze" carriers "$store" --table families --format csv | grep -c '^n/a,.*sums by file')" -gt 0 ]
 	"$analyze" migrate "$store"

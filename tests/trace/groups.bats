@@ -326,7 +326,7 @@ io_controller() {
 }
 
 @test "of a store of before io.stat is n/a: it has no counters of control groups" {
-	cat "$BATS_TEST_DIRNAME/../fixtures/formats.sql" "$BATS_TEST_DIRNAME/../fixtures/format4.sql" | sqlite3 run.sqlite
+	sqlite3 run.sqlite <"$BATS_TEST_DIRNAME/../fixtures/format4.sql"
 	run -0 "$analyze" groups run.sqlite --format csv
 	[[ "$output" == *,n/a,*"recorded by an older version, or merged"* ]]
 	empty "known" "$("$analyze" groups run.sqlite --format csv --where io_stat'>'=0 | sed 1d)"
