@@ -46,7 +46,8 @@ static const char *thread_comm(struct detect *d, const struct seen *s, u32 tid)
 }
 
 /* Direction of an event whose thread tells the component: calls, and I/O that is submitted inside a
- * call. Writeback says nothing: it is counted by what was written before (stream/dirty/fileio.c). */
+ * call. Writeback says nothing: it is counted by what was written before
+ * (stream/dirty/fileio.c). */
 static bool use_of(const struct iot_event *e, struct sys_use *u)
 {
 	static const u8 direction[KIND_MAX] = {
