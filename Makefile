@@ -376,4 +376,5 @@ include packaging/packages.mk
 clean:
 	rm -rf $(B)
 
--include $(shell find $(B) -name '*.d' 2>/dev/null)
+# What is older than this file is made again, whatever it depended on: sources that moved are not missed.
+-include $(shell find $(B) -name '*.d' -newer Makefile 2>/dev/null)
