@@ -311,9 +311,13 @@ places=23808
 
 @test "a name that the ring lost comes back while the file is used, or at the end" {
 	body() {
+		local deep # paths of a thousand bytes, of which 4 MiB are full
+
+		deep=$IOT_MNT/$(printf '%0240d/%0240d/%0240d/%0240d' 1 2 3 4)
+		mkdir -p "$deep"
 		"$trace" -q --no-events --settle none -o run.sqlite -- bash -c "$(declare -f files_of)
 			kill -STOP \$PPID
-			files_of $IOT_MNT 4000
+			files_of $deep 6000
 			exec 3>$IOT_MNT/used 4>$IOT_MNT/open
 			echo 1 >&3
 			echo 1 >&4

@@ -10,7 +10,7 @@ cloned() {
 	cd "$BATS_TEST_TMPDIR/clone"
 	git init -q
 	cp -r "$root/tests" .
-	mkdir -p tracer analyzer bpf/fs
+	mkdir -p tracer/platform analyzer bpf/fs
 	echo >tracer/platform/settle.c; echo >analyzer/x.c; echo >bpf/fs/xfs.h; echo >README.md
 	git add -A
 	git -c user.name=a -c user.email=a@b commit -qm first
