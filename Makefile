@@ -277,7 +277,7 @@ inc_fuzz := $(inc_tests) $(inc_analyzer/command)
 fuzz_rules := $(systems_src)
 fuzz_ledger := analyzer/report/payload.c
 fuzz_options := tracer/options/options.c tracer/process/groups.c tracer/platform/tracer.c $(systems_src)
-fuzz_questions := analyzer/command/options.c
+fuzz_questions := analyzer/command/options.c analyzer/print/answer.c
 fuzz_report := $(filter-out analyzer/command/main.c,$(wildcard analyzer/*/*.c))
 # Calls that tests/unit/fuzz.c takes over: stores in memory, without waiting.
 wrap = $(addprefix -Wl$(comma)--wrap=,sqlite3_open_v2 sqlite3_progress_handler $1)

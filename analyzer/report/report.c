@@ -245,8 +245,10 @@ static int run_statements(struct store *s, const char *name, const char *text, s
 			continue;
 		}
 		err = read_most(&t, from) ?: store_query(s, name, from, &tail, &t);
-		if (!err && !t.cols)
+		if (!err && !t.cols) { /* what is behind the last statement, or one that is no query */
+			grid_free(&t);
 			break;
+		}
 		if (!err)
 			err = read_directives(&t, from, tail) || add_table(a, &t) ?
 				      fail_as(EXIT_DATA, ENOMEM, "%s", name) :
