@@ -81,7 +81,8 @@ puts() {
 		[ "$(sqlite3 ring.sqlite "SELECT SUM(n) FROM lost WHERE effect = 'events'")" -gt 0 ] || fail "the ring lost nothing"
 		same "D with events" "$(report events amplification ratios ratio,who,bound | grep "hop_coalesce.dd" | cut -f3 | sort -u)" exact
 		same "D without" "$(report sums amplification ratios ratio,who,value,note | grep hop_coalesce.dd | cut -f3,4 | sort -u)" "n/a	D needs events, and the run recorded none"
-		same "D with losses" "$(report ring amplification ratios ratio,who,bound,note | grep '^hop_coalesce	dd' | cut -f3,4 | sort -u)" ">=	D lost records"
+		# of a dd whose records of D were all lost, which depends on when the ring was full, nothing is known
+		same "D with losses" "$(report ring amplification ratios ratio,who,bound,note | grep '^hop_coalesce	dd' | cut -f3,4 | sort -u | grep -vx 'n/a	D lost records')" ">=	D lost records"
 		same "W/T without D" "$(for mode in sums ring; do report $mode amplification ratios ratio,who,bound | grep 'hop_coalesce x hop_flush.dd' | cut -f3 | sort -u; done)" "exact
 exact"
 		for mode in "${modes[@]}"; do "$analyze" verify "$mode.sqlite" >verify || fail "$mode: $(grep MISMATCH verify)"; done
