@@ -77,7 +77,7 @@ enum {
 	WANTS_ASYNC = 1 << 9,    /* IOSQE_ASYNC: a worker executes it */
 	EXPECTS_ERRORS = 1 << 10,
 	WANTS_NAME = 1 << 11,    /* needs FILE as a name only */
-	WANTS_SKIP = 1 << 12,    /* IOSQE_CQE_SKIP_SUCCESS: only the last of a chain is told of */
+	WANTS_SKIP = 1 << 12,    /* IOSQE_CQE_SKIP_SUCCESS: only the last of a chain is reported */
 	WANTS_OVERFLOW = 1 << 13, /* a ring of completions that is too small */
 	WANTS_VECTOR = 1 << 14,  /* two segments */
 	WANTS_FIXED = 1 << 15,   /* registered file and buffer */

@@ -25,7 +25,7 @@ struct quantity {
 	int first; /* of the few that a change is about: 1 what is written, 2 what is read; 0: none
 		      of them */
 	double *value;           /* a run each; NAN: not measured there */
-	const char **bound;      /* likewise: "exact", ">=", "<=", "n/a" */
+	const char **bound;      /* one for each value: "exact", ">=", "<=", "n/a" */
 };
 
 enum verdict {

@@ -134,7 +134,7 @@ forced() { # COMM REASON
 
 		usual=$(cat "$every")
 		fs_umount
-		echo 100 > "$every" # the log's worker comes after a second: it is told when at the mount, and each time that it came
+		echo 100 > "$every" # the log's worker comes after a second: it reads its delay at the mount, and each time that it came
 		mount -o noatime "$IOT_DEV" "$IOT_MNT" || n=$?
 		ln -sf "$io" syncs
 		ln -sf "$io" osyncs

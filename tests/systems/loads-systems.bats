@@ -9,7 +9,7 @@ teardown() { system_down; }
 
 # The published drives were images on a disk. In memory, where a flush takes no time, 4 KiB objects on one drive
 # cost 20.7 times their bytes instead of 21.7, those of 64 KiB 2.16 instead of 2.29.
-# An OSD, likewise, commits fewer at a time: 4 KiB objects on a drive that does not rotate cost 1.95 to 2.47 times their bytes instead of 1.80.
+# An OSD, too, commits fewer at a time: 4 KiB objects on a drive that does not rotate cost 1.95 to 2.47 times their bytes instead of 1.80.
 on_a_disk() { export IOT_IMG_DIR=$BATS_TEST_TMPDIR; }
 
 @test "GlusterFS replica 3 writes 64 MiB 3.00 to 3.06 times, in 4 KiB calls too" {

@@ -13,7 +13,7 @@ struct ready {
 	int fd;                 /* -1: the file is created when recording has begun */
 	struct place at;        /* place of that file; dir -1: there is none */
 	bool made;
-	/* the service manager is told; with a command, the command itself reports its readiness */
+	/* READY=1 goes to the service manager; with a command, that reports when it is ready */
 	bool service;
 };
 

@@ -50,7 +50,7 @@ struct run {
 	 * ring */
 	struct iot_event *early;
 	size_t first_early, n_early;
-	struct rec_file_io *early_sums; /* sums by file that wait likewise */
+	struct rec_file_io *early_sums; /* sums by file that wait for their process, too */
 	size_t n_early_sums, early_sums_room;
 	bool recognised; /* a process was recognised since the waiting events were examined */
 	struct command command;
