@@ -259,6 +259,9 @@ int probes_set_group(struct probes *, const struct iot_proc *, u32 group);
 /* Time spent inside the programs, in ns, when the kernel measures it (kernel.bpf_stats_enabled);
  * else returns -ENODATA, silently. */
 int probes_cpu_ns(struct probes *, u64 *ns);
+/* Calls body for each loaded program that ran: how often, and for how long in all, as the kernel
+ * measures it. Programs that another program calls are part of that one. */
+void probes_each_time(struct probes *, void (*body)(const char *program, u64 runs, u64 ns));
 
 void probes_close(struct probes *);
 

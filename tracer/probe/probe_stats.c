@@ -71,3 +71,24 @@ int probes_cpu_ns(struct probes *p, u64 *ns)
 	*ns = sum;
 	return sum ? 0 : -ENODATA;
 }
+
+void probes_each_time(struct probes *p,
+	void (*body)(const char *program, u64 runs, u64 ns))
+{
+	struct bpf_prog_info info;
+	struct bpf_program *g;
+	u32 len;
+
+	for (size_t i = 0; i < n_objects; i++) {
+		if (!p->obj[i])
+			continue;
+		bpf_object__for_each_program(g, p->obj[i]) {
+			info = (struct bpf_prog_info){ 0 };
+			len = sizeof(info);
+			if (bpf_program__fd(g) >= 0 &&
+			    !bpf_obj_get_info_by_fd(bpf_program__fd(g), &info, &len) &&
+			    info.run_time_ns)
+				body(bpf_program__name(g), info.run_cnt, info.run_time_ns);
+		}
+	}
+}

@@ -156,6 +156,12 @@ static void on_name(void *arg, const struct iot_path *p, const char *path)
 	run_file(r, names_file_at(r->names, p, path));
 }
 
+static void note_time(const char *program, u64 runs, u64 ns)
+{
+	note("program %s: %llu runs, %llu ns each", program, (unsigned long long)runs,
+		(unsigned long long)(ns / runs));
+}
+
 static void note_use(const struct run *r)
 {
 	struct probe_use u;
@@ -165,6 +171,7 @@ static void note_use(const struct run *r)
 	probes_use(r->probes, &u);
 	note("tables in use: cells %u, flows %u, procs %u, files %u", u.cells, u.flows, u.procs,
 		u.files);
+	probes_each_time(r->probes, note_time);
 }
 
 /* Reports a file system that was mounted during the run and whose programs were refused: its I/O
