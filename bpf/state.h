@@ -36,7 +36,7 @@ enum {
 
 struct iot_put_key {
 	u32 owner;             /* process.id */
-	u32 dev;               /* disk or volume of the journal, as in the aggregates of commits */
+	u32 dev;               /* the journal's disk or logical device, as in cells of commits */
 	u32 file;              /* file.id; 0 not known */
 	u16 call;
 	u8 sub, blocks;        /* blocks: 1 when the sum is a number of blocks */
@@ -76,9 +76,9 @@ struct iot_cell {
 /* The origin of a bio. */
 enum iot_bio_from {
 	BIO_SUBMITTED,         /* submitted by a file system or by direct I/O: F counts it */
-	BIO_CLONED,            /* remapped by a volume (dm, md), and not yet queued below */
-	BIO_PASSED,            /* remapped by a volume, and queued */
-	BIO_OWN,               /* submitted by a volume itself: its metadata, its superblock */
+	BIO_CLONED,            /* remapped by a logical device (dm, md), and not yet queued below */
+	BIO_PASSED,            /* remapped by a logical device, and queued */
+	BIO_OWN,               /* a logical device's own: its metadata, its superblock */
 };
 
 /* Sums of one owner on one file, one copy a processor: columns of record file_io. */
@@ -123,13 +123,14 @@ struct iot_filesum_ref {
 /* The class and owner of a queued bio, until it completes. */
 struct iot_bio {
 	u64 owner;
-	/* distinguishes one use of the struct bio from the next; 0: the bio is on no volume */
+	/* distinguishes one use of the struct bio from the next; 0: it is on no logical device */
 	u64 use;
 	/* remapped: the bio that was submitted at the top. Its pages tell the owners: those below
 	 * may be encrypted */
 	u64 top, top_use;
-	u64 sector;            /* on a volume: the sector of its first byte there */
-	/* on a volume: bytes when it was queued; 0: counted with the bio that it was split from */
+	u64 sector;            /* on a logical device: the sector of its first byte there */
+	/* on a logical device: bytes when it was queued; 0: counted with the bio that it was split
+	 * from */
 	u32 size;
 	u32 off;               /* remapped: offset of its first byte in the top bio */
 	u32 idx, done;         /* bi_iter.bi_idx and bi_bvec_done, when it was queued */
@@ -143,10 +144,10 @@ struct iot_bio {
 	u32 parts;             /* number of the list of its parts (io_parts.bpf.h); 0: none */
 };
 
-/* A member device of a volume: the value of map `held`. */
+/* A member of a logical device (dm, md): the value of map `held`. */
 struct iot_held {
-	u32 volume, pad;       /* a disk */
-	/* bd_holder of the device then: if it changed, the device no longer belongs to the volume;
+	u32 logical, pad;      /* number of the logical device */
+	/* bd_holder of the member when it was entered: if that changed, it is no longer a member;
 	 * 0: not read yet */
 	u64 holder;
 };
@@ -193,14 +194,14 @@ struct iot_request {
 /* Device bytes that completed while the gate was closed, since the programs were attached: the
  * value of map `outside`, by disk. They explain what the kernel's counters moved between a reading
  * and the opening of the gate. late: bytes of requests that were in flight when the gate closed.
- * Partitions and volumes have an entry too, for their counters. */
+ * Partitions and logical devices have an entry too, for their counters. */
 struct iot_outside {
 	u64 read, write, late_read, late_write;
 	u64 last_ns;           /* when the last of these completed */
-	/* of partitions and volumes, which are in no aggregate: while the gate was open */
+	/* of partitions and logical devices, which are in no aggregate: while the gate was open */
 	u64 inside_read, inside_write;
 	u64 unseen_read, unseen_write; /* during the run, without a call of block__complete */
-	/* 1: a volume that remapped bios without block_bio_remap: md below dm */
+	/* 1: a logical device that remapped bios without block_bio_remap (dm-raid) */
 	u64 silent;
 };
 
@@ -240,7 +241,7 @@ struct iot_state {
 	/* incremented when a file with a single writer gets another one, or is clean again */
 	u32 sole_epoch;
 	u32 functions;         /* incremented when the tracer writes map `functions` */
-	u32 passes;            /* 1: a volume has remapped a bio */
+	u32 passes;            /* 1: a logical device has remapped a bio */
 	u32 moves;             /* incremented when a process is moved to another control group */
 	/* pid of the process that, with its children, resolves paths for the tracer; 0: none */
 	u32 keeper;

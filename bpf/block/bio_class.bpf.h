@@ -389,8 +389,8 @@ static __always_inline void classify_rw(struct bio *b, struct iot_bio *t, struct
 		fp.inode = NULL;
 	if (!ends_direct(end) && !(fp.inode && is_blockdev(fp.inode)) &&
 	    held_by((struct block_device *)POINTER_AT(b, struct bio, bi_bdev))) {
-		/* Not remapped: a bio of the volume itself. Arrays write their bitmap from any
-		 * thread that writes, also that of a journal. */
+		/* A bio that was not remapped is the array's own. md writes its bitmap from any
+		 * thread that writes to the array, and that may be a journal's. */
 		t->from = BIO_OWN;
 		if (!fp.inode) {
 			t->cause = CAUSE_METADATA;

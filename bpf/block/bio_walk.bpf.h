@@ -133,7 +133,7 @@ static long bio_walk_step(u32 n, struct bio_walk_ref *ref)
 }
 
 /* Finds the pages that determine the owners of a bio: its own, or those of the bio at the top of
- * the volumes that remapped it. */
+ * the logical devices that remapped it. */
 static __always_inline bool pages_find(struct bio_walk *w)
 {
 	struct bio *b = (struct bio *)w->bio;

@@ -4,7 +4,7 @@
  * A bio is classified when it is queued, because the context of the submitter is gone later. The
  * result is kept in a tag until its request completes, where bytes are counted, so that they equal
  * /sys/block/DEV/stat. Pages of files with several writers are looked up one by one, at both times.
- * Bios that volumes remap inherit their tag (stacking_map.bpf.h).
+ * Bios that logical devices (dm, md) remap inherit their tag (stacking_map.bpf.h).
  */
 #include "redirty.bpf.h"
 #include "carrier.bpf.h"
@@ -155,14 +155,14 @@ static __noinline int classify_early(struct bio *b)
 {
 	struct iot_bio t = { .cause = CAUSE_BEFORE };
 	u64 key = number_of(b);
-	bool volume;
+	bool bio_based;
 
 	b = UNTRUSTED(b, struct bio);
 	t.disk = disk_of(b->bi_bdev);
-	volume = is_volume(b->bi_bdev);
-	if (!b->bi_iter.bi_size || !(volume || dev_wanted(t.disk)))
+	bio_based = is_bio_based(b->bi_bdev);
+	if (!b->bi_iter.bi_size || !(bio_based || dev_wanted(t.disk)))
 		return 0;
-	if (volume) {
+	if (bio_based) {
 		bio_place(b, &t, b->bi_iter.bi_sector);
 		bio_note(b, &t);
 	}
@@ -185,11 +185,11 @@ int PROBE(block__remap, struct bio *b, u32 dev, u64 from)
 	return 0;
 }
 
-/* A write without data asks for a flush. The thread of a volume asks on behalf of the process that
- * asked the volume. */
+/* A write without data asks for a flush. The thread of a logical device asks on behalf of the
+ * process that asked for a flush of that device. */
 static __noinline int queue_flush(struct bio *b, struct task_ctx *c, u32 disk, bool known)
 {
-	u32 volume;
+	u32 logical;
 	u64 owner;
 	u8 how;
 
@@ -198,16 +198,16 @@ static __noinline int queue_flush(struct bio *b, struct task_ctx *c, u32 disk, b
 	if (known)
 		return 0; /* it was remapped */
 	owner = owner_current(c, &how);
-	volume = owner ? 0 : held_by(b->bi_bdev);
-	if (volume)
-		flush_passed(volume, disk);
+	logical = owner ? 0 : held_by(b->bi_bdev);
+	if (logical)
+		flush_passed(logical, disk);
 	else
 		flusher_set(disk, owner);
 	return 0;
 }
 
-/* True for a bio that a volume remapped without block_bio_remap. Global: its caller has no stack
- * left. */
+/* True for a bio that a logical device remapped without block_bio_remap. Global: its caller has no
+ * room left on the BPF stack. */
 __noinline int queue_silent(u64 bio, struct bio_walk *w)
 {
 	u32 above = w ? passed_silently(bio, &w->tag) : 0;
@@ -239,7 +239,7 @@ int PROBE(block__queue, struct bio *b)
 	struct bio_walk *w;
 	struct iot_bio *passed;
 	struct iot_state *s = run_state();
-	bool volume, clone;
+	bool bio_based, clone;
 	u64 key;
 	u32 op;
 
@@ -263,9 +263,9 @@ int PROBE(block__queue, struct bio *b)
 		return 0;
 	b = UNTRUSTED(b, struct bio);
 	w->tag.disk = disk_of(b->bi_bdev);
-	volume = is_volume(b->bi_bdev);
-	if (!volume && !dev_wanted(w->tag.disk))
-		return 0; /* a bio on a volume may reach a selected disk */
+	bio_based = is_bio_based(b->bi_bdev);
+	if (!bio_based && !dev_wanted(w->tag.disk))
+		return 0; /* a bio on a logical device may reach a selected disk */
 	w->bio = key;
 	if (!s->passes || !queue_silent(key, w)) {
 		c = ctx_find();
@@ -281,7 +281,7 @@ int PROBE(block__queue, struct bio *b)
 		flusher_set(w->tag.disk, w->tag.owner |
 			    (is_below_loop(w->tag.cause) &&
 			     !(w->tag.owner & OWNER_TXN) ? OWNER_LOOP : 0));
-	if (volume) {
+	if (bio_based) {
 		bio_place(b, &w->tag, b->bi_iter.bi_sector);
 		bio_note(b, &w->tag);
 	}
@@ -321,7 +321,7 @@ int PROBE(block__split, struct bio *b)
 		return 0;
 	}
 	copy = *t;
-	if (t->use) { /* on a volume, position and demanded bytes stay those of the whole */
+	if (t->use) { /* a logical device: the tag keeps position and demanded bytes of the whole */
 		k.disk = t->disk;
 		k.sector = b->bi_iter.bi_sector + (b->bi_iter.bi_size >> SECTOR_SHIFT);
 		upper_note(&k, parent, t);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* stacking_clone.bpf.h - bios on volumes (dm, md), and how a remapped bio finds the bio that it is
- * a clone or part of: by the vectors that both share, or by its sector. Used by stacking_map.bpf.h.
+/* stacking_clone.bpf.h - bios on logical devices (dm, md). A bio that was remapped finds the bio of
+ * which it is a clone or a part, by the bio_vec array that both share or by its sector there. Used
+ * by stacking_map.bpf.h.
  */
 #ifndef IOT_STACKING_CLONE_BPF_H
 #define IOT_STACKING_CLONE_BPF_H
@@ -10,17 +11,17 @@
 #define SECTOR_SHIFT 9
 
 struct upper_key {
-	u64 sector;            /* or the address of its vectors */
-	u32 disk, op;          /* with BY_VECTORS */
+	u64 sector;            /* op & BY_VECTORS: the address of the bio_vec array instead */
+	u32 disk, op;
 };
 
 #define BY_VECTORS 0x100       /* larger than any result of op_of() */
 
 struct upper {
-	u64 bio, use;          /* bio 0: several bios of different owners are in flight there */
+	u64 bio, use;          /* bio 0: several in flight, of different owners: neither is meant */
 };
 
-/* Entries are not deleted: one is valid as long as its bio is in `bios`, in the same use. */
+/* Entries are not deleted: one is valid while `bios` has its bio with the same `use`. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 16384);
@@ -50,8 +51,8 @@ static __always_inline struct iot_bio *upper_live(const struct upper *u)
 	return t && t->use == u->use ? t : NULL;
 }
 
-/* Enters a bio with tag `t` under a sector of a volume. When two bios of different owners have the
- * same sector, neither is found. */
+/* Enters a bio with tag `t` under a sector of a logical device. When two bios in flight with
+ * different tags have the same sector, neither is found. */
 static __always_inline void upper_note(struct upper_key *k, u64 bio, const struct iot_bio *t)
 {
 	struct upper u = { bio, t->use }, *old = bpf_map_lookup_elem(&uppers, k);
@@ -67,7 +68,7 @@ static __always_inline void upper_note(struct upper_key *k, u64 bio, const struc
 	bpf_map_update_elem(&uppers, k, &u, BPF_ANY);
 }
 
-/* Fills in the fields of a tag by which a bio on a volume is found and counted. */
+/* Fills in the fields of a tag by which a bio on a logical device is found and counted. */
 static __always_inline void bio_place(struct bio *b, struct iot_bio *t, u64 sector)
 {
 	t->use = bpf_ktime_get_ns();
@@ -77,6 +78,7 @@ static __always_inline void bio_place(struct bio *b, struct iot_bio *t, u64 sect
 	t->done = b->bi_iter.bi_bvec_done;
 }
 
+/* Enters a bio under its sector and under its bio_vec array, after bio_place(). */
 static __always_inline void bio_note(struct bio *b, const struct iot_bio *t)
 {
 	struct upper_key k = { t->sector, t->disk, op_of(b->bi_opf) };
@@ -89,10 +91,11 @@ static __always_inline void bio_note(struct bio *b, const struct iot_bio *t)
 		bpf_map_update_elem(&uppers, &k, &u, BPF_ANY);
 }
 
-/* The tag of the bio on a volume with the vectors of b; *bio: the bio. */
-static __always_inline struct iot_bio *upper_by_vectors(struct bio *b, u32 volume, u64 *bio)
+/* The tag of the bio on a logical device whose bio_vec array is that of b, or NULL; *bio: the
+ * bio. */
+static __always_inline struct iot_bio *upper_by_vectors(struct bio *b, u32 logical, u64 *bio)
 {
-	struct upper_key k = { POINTER_AT(b, struct bio, bi_io_vec), volume,
+	struct upper_key k = { POINTER_AT(b, struct bio, bi_io_vec), logical,
 			       op_of(NUMBER_AT(b, struct bio, bi_opf)) | BY_VECTORS };
 	struct upper *u = bpf_map_lookup_elem(&uppers, &k);
 
@@ -102,8 +105,9 @@ static __always_inline struct iot_bio *upper_by_vectors(struct bio *b, u32 volum
 
 #define MD_MAJOR 9
 
-/* The tag of the bio on a volume of which b is a clone or part, which is now for sector k->sector
- * of that volume; *bio: the bio. md passes sector 0 for what it computes itself. */
+/* The tag of the bio of which b is a clone or a part, or NULL; *bio: that bio. b was remapped from
+ * sector k->sector of logical device k->disk. md reports sector 0 for bios of its own, such as
+ * parity, so a sector of 0 is not looked up there. */
 static __always_inline struct iot_bio *upper_of(struct bio *b, struct upper_key *k, u64 *bio)
 {
 	struct iot_bio *t = upper_by_vectors(b, k->disk, bio);
@@ -118,7 +122,8 @@ static __always_inline struct iot_bio *upper_of(struct bio *b, struct upper_key 
 	return upper_live(u);
 }
 
-/* Fills in the tag of a part of the upper bio `p`, which begins at `sector` of the volume. */
+/* Fills in the tag of a clone or part of bio `upper`, whose tag is `p`: the part begins at `sector`
+ * of the logical device and has `size` bytes. */
 static __always_inline void inherit(struct iot_bio *t, const struct iot_bio *p, u64 upper,
 				    u64 sector, u32 size)
 {

@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* stacking_map.bpf.h - stacked devices: a byte is submitted once, at the top, and its class and
- * owner are inherited downwards.
+/* stacking_map.bpf.h - stacked devices: a bio is classified once, when it is queued on the topmost
+ * device, and the bios below it inherit its class and its owner.
  *
- * Volumes (dm, md, multipath NVMe) pass bios on: the same bio, clones, or others with encrypted
- * data; at once, or later from a thread of their own. All but dm's arrays report that with
- * block_bio_remap, with the volume and the sector there. So a bio that is queued on a volume is
- * entered under its sector, and so is every sector at which a volume splits it; a remapped bio is
- * looked up by its sector, and inherits. Clones and parts share the vectors of their bio, and are
- * looked up by these first: a volume may pass on the rest of a bio before its front (md's raid0 in
- * 6.1), before any split is reported. A loop device writes to the pages of a file, to which the
- * owners of its writes are passed.
+ * A logical device (dm, md, multipath NVMe) passes its bios on to the devices below: the same
+ * struct bio with another bi_bdev, a clone, or a new bio (dm-crypt, whose pages are encrypted); in
+ * the context of the submitter, or later in a thread of its own. Each such bio is reported by
+ * tracepoint block_bio_remap, with the logical device and the sector there; only dm-raid does not.
+ *
+ * Map `uppers` therefore holds each bio on a logical device under its sector, and under each sector
+ * at which it is split. A remapped bio is looked up by the sector that it had above, and inherits
+ * the tag found there. A clone, or a part of a split bio, shares the bio_vec array of the bio above
+ * and is looked up by the address of that array first: raid0 of md in 6.1 passes on the rest of a
+ * bio before its front, and before block_split reports the split.
+ *
+ * A loop device writes to the pages of its backing file. The owner of a write is noted for these
+ * pages, and the bios that write them back take it from there.
  */
 #ifndef IOT_STACKING_MAP_BPF_H
 #define IOT_STACKING_MAP_BPF_H
@@ -21,7 +26,8 @@
 #define LOOP_MAJOR 7
 #define MAX_BIOS 1024          /* bios of one request that are walked */
 
-/* Member devices of volumes. The tracer enters those that exist when it starts. */
+/* Members of logical devices. The tracer enters those that exist when it starts, block_bio_remap
+ * the others. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 4096);
@@ -29,7 +35,8 @@ struct {
 	__type(value, struct iot_held);
 } held SEC(".maps");
 
-/* The last process that asked for a flush of a disk: flush requests are shared, and have no bio. */
+/* The last process that asked for a flush of a disk. One flush request serves all that asked
+ * meanwhile (block/blk-flush.c), and has no bio that would name them. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 256);
@@ -37,7 +44,8 @@ struct {
 	__type(value, u64);
 } flushers SEC(".maps");
 
-/* Updates an existing entry in place: a new one would cost more than all else for the bio. */
+/* Sets the flusher of a disk. An existing entry is changed in place: bpf_map_update_elem() takes a
+ * new entry from the free list of an LRU map, which costs more than all other work for a bio. */
 static __always_inline void flusher_set(u32 disk, u64 owner)
 {
 	u64 *old = bpf_map_lookup_elem(&flushers, &disk);
@@ -48,8 +56,9 @@ static __always_inline void flusher_set(u32 disk, u64 owner)
 		bpf_map_update_elem(&flushers, &disk, &owner, BPF_ANY);
 }
 
-/* True for a disk without requests of its own, whose driver may pass bios on. */
-static __always_inline bool is_volume(struct block_device *b)
+/* True for a disk with a bio-based driver (submit_bio of struct block_device_operations). It has no
+ * requests, and may pass its bios on to other devices. */
+static __always_inline bool is_bio_based(struct block_device *b)
 {
 	u64 disk = POINTER_AT(b, struct block_device, bd_disk);
 
@@ -57,16 +66,16 @@ static __always_inline bool is_volume(struct block_device *b)
 			  submit_bio);
 }
 
-/* A flush of a volume becomes flushes of the devices below. */
-static __always_inline void flush_passed(u32 volume, u32 disk)
+/* A flush of a logical device becomes flushes of the devices below, for the same process. */
+static __always_inline void flush_passed(u32 logical, u32 disk)
 {
-	u64 *owner = bpf_map_lookup_elem(&flushers, &volume);
+	u64 *owner = bpf_map_lookup_elem(&flushers, &logical);
 
 	if (owner)
 		flusher_set(disk, *owner);
 }
 
-/* Bio b was remapped from sector `from` of volume `dev` to a device below. */
+/* Tags bio b, which was remapped from sector `from` of logical device `dev` to a device below. */
 static __always_inline void bio_passed(struct bio *b, u32 dev, u64 from)
 {
 	struct upper_key k = { from, dev, op_of(b->bi_opf) };
@@ -80,30 +89,31 @@ static __always_inline void bio_passed(struct bio *b, u32 dev, u64 from)
 		s->passes = 1;
 	t.disk = disk_of(below);
 	old = bio_find(key);
-	/* the same bio: it is not queued again */
+	/* The struct bio that was queued above, and no clone of it: block_bio_queue does not report
+	 * a bio twice (BIO_TRACE_COMPLETION), so its tag is moved to the device below here. */
 	if (old && old->disk == dev && old->use && old->sector == from && old->size == size) {
 		old->disk = t.disk;
 		old->from = BIO_PASSED;
-		if (!dev_wanted(t.disk) && !is_volume(below))
+		if (!dev_wanted(t.disk) && !is_bio_based(below))
 			bio_drop(key);
 		return;
 	}
 	if (!size)
 		flush_passed(dev, t.disk);
 	if (size && is_stripe(b))
-		return; /* handled when it is queued on the member */
+		return; /* passed_silently() tags it when it is queued on the member */
 	p = size ? upper_of(b, &k, &upper) : NULL;
 	if (p) {
 		inherit(&t, p, upper, from, size);
-		/* it was split: the rest comes later */
+		/* only the front was passed on: the rest is looked up by the sector after it */
 		if (from + (size >> SECTOR_SHIFT) < p->sector + (p->size >> SECTOR_SHIFT)) {
 			k.sector = from + (size >> SECTOR_SHIFT);
 			upper_note(&k, upper, p);
 		}
 	}
-	if (!dev_wanted(t.disk) && !is_volume(below))
+	if (!dev_wanted(t.disk) && !is_bio_based(below))
 		return;
-	if (is_volume(below)) {
+	if (is_bio_based(below)) {
 		bio_place(b, &t, b->bi_iter.bi_sector +
 			  (below->bd_dev != t.disk ? below->bd_start_sect : 0));
 		bio_note(b, &t);
@@ -111,18 +121,18 @@ static __always_inline void bio_passed(struct bio *b, u32 dev, u64 from)
 	bio_put(key, &t);
 }
 
-static __always_inline void held_note(struct block_device *b, u32 volume)
+static __always_inline void held_note(struct block_device *b, u32 logical)
 {
-	struct iot_held h = { .volume = volume }, *old;
+	struct iot_held h = { .logical = logical }, *old;
 	u32 dev = NUMBER_AT(b, struct block_device, bd_dev);
 
 	h.holder = POINTER_AT(b, struct block_device, bd_holder);
 	old = bpf_map_lookup_elem(&held, &dev);
-	if (!old || old->volume != volume || old->holder != h.holder)
+	if (!old || old->logical != logical || old->holder != h.holder)
 		bpf_map_update_elem(&held, &dev, &h, BPF_ANY);
 }
 
-/* The volume that a device belongs to; 0: none, or no longer. */
+/* The logical device of which a device is a member; 0: none, or no longer a member. */
 static __always_inline u32 held_by(struct block_device *b)
 {
 	u32 dev = NUMBER_AT(b, struct block_device, bd_dev);
@@ -134,10 +144,10 @@ static __always_inline u32 held_by(struct block_device *b)
 	holder = POINTER_AT(b, struct block_device, bd_holder);
 	if (!h->holder)
 		h->holder = holder;
-	return h->holder == holder ? h->volume : 0;
+	return h->holder == holder ? h->logical : 0;
 }
 
-/* The distance from one position in the vectors of a bio to another. */
+/* A walk that sums the bytes of a bio's vectors from index `idx` up to `to`. */
 struct distance {
 	u64 vec;               /* struct bio_vec */
 	u32 idx, to, bytes;
@@ -154,14 +164,14 @@ static long distance_step(u32 n, struct distance *d)
 
 #define MAX_VECTORS 256        /* BIO_MAX_VECS */
 
-/* Fills in the tag of a bio that has the vectors of a bio on a volume, or begins further on in
- * them. Returns 0 when it has not. */
-__noinline int vectors_passed(u64 bio, struct iot_bio *t, u32 volume)
+/* Fills in the tag of a bio that shares the bio_vec array of a bio on the logical device, from its
+ * start or from a later position on. Returns 0 when there is no such bio. */
+__noinline int vectors_passed(u64 bio, struct iot_bio *t, u32 logical)
 {
 	struct bio *b = (struct bio *)bio;
 	struct distance d = { POINTER_AT(b, struct bio, bi_io_vec) };
 	u64 upper;
-	struct iot_bio *p = upper_by_vectors(b, volume, &upper);
+	struct iot_bio *p = upper_by_vectors(b, logical, &upper);
 
 	if (!t || !p)
 		return 0;
@@ -176,30 +186,30 @@ __noinline int vectors_passed(u64 bio, struct iot_bio *t, u32 volume)
 	return 1;
 }
 
-/* Arrays of dm (LVM's raid1, raid5, ...) do not report remapped bios. A bio on a member is a page
- * of a stripe, or shares the vectors of a bio on the volume: its tag is filled in. Returns the
- * volume; 0: it is neither. Global: verified once. */
+/* dm-raid (LVM's raid1, raid5, ...) does not report remapped bios. Fills in the tag of a bio on one
+ * of its members that is a page of a stripe, or shares the vectors of a bio on the array. Returns
+ * the array; 0: the bio is neither. Global, so that it is verified once. */
 __noinline u32 passed_silently(u64 bio, struct iot_bio *t)
 {
 	struct bio *b = (struct bio *)bio;
-	u32 volume = held_by((struct block_device *)POINTER_AT(b, struct bio, bi_bdev));
+	u32 array = held_by((struct block_device *)POINTER_AT(b, struct bio, bi_bdev));
 
-	if (!t || !volume || !NUMBER_AT(b, struct bio, bi_iter.bi_size))
+	if (!t || !array || !NUMBER_AT(b, struct bio, bi_iter.bi_size))
 		return 0;
 	if (is_stripe(b)) {
 		t->cause = CAUSE_UNKNOWN;
-		stripe_passed(bio, t, volume);
-	} else if (!vectors_passed(bio, t, volume)) {
+		stripe_passed(bio, t, array);
+	} else if (!vectors_passed(bio, t, array)) {
 		return 0;
 	}
 	t->from = BIO_PASSED;
-	return volume;
+	return array;
 }
 
 /* ---- loop devices ---- */
 
-/* A write to a loop device is about to become a write to its backing file: its owner is passed on,
- * page by page. */
+/* A walk over the bios of a write to a loop device, which the driver is about to write to its
+ * backing file: notes the owner of each for the pages of the file. */
 struct loop_walk {
 	u64 bio, space;        /* page_space() of the backing file */
 	u64 offset;
@@ -259,8 +269,8 @@ static __always_inline u32 loop_asker(u64 bio)
 	return owner_top(t ? t->owner : PROC_NONE);
 }
 
-/* True when the backing file of a loop device is on the disk of --dev. btrfs is known by its device
- * number. */
+/* True when the backing file of a loop device is on the disk of --dev. A btrfs file system has no
+ * s_bdev, and is selected by its own device number. */
 static __always_inline bool loop_on_disk(struct inode *backing)
 {
 	u64 bdev = backing ? POINTER_AT(POINTER_AT(backing, struct inode, i_sb), struct super_block,
@@ -287,7 +297,7 @@ static __always_inline void loop_issue(struct request *rq, struct gendisk *d)
 		v = writer_make(backing, PROC_NONE, 1);
 	if (v) {
 		v->loop = 1;
-		if (w.bio) /* a flush changes nothing itself */
+		if (w.bio) /* a flush request has none, and writes no page */
 			v->recent = loop_asker(w.bio) | OWNER_LOOP;
 	}
 	if ((rq->cmd_flags & 0xff) == REQ_OP_WRITE)

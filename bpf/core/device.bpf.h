@@ -26,9 +26,9 @@ static __always_inline u32 disk_below(const struct inode *i)
 	return disk_at(POINTER_AT(POINTER_AT(i, struct inode, i_sb), struct super_block, s_bdev));
 }
 
-/* Device numbers on the disk of --dev: its partitions, volumes and loop devices above it, however
- * deep, and file systems with numbers of their own (btrfs). The tracer enters those that exist when
- * it starts; later ones are added where they are seen. */
+/* Numbers of devices on the disk of --dev: its partitions, the logical and loop devices above it at
+ * any depth, and file systems with numbers of their own (btrfs). The tracer enters those that exist
+ * when it starts; later ones are added where they are seen. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 4096);

@@ -305,7 +305,7 @@ struct block_device {
 	struct gendisk *bd_disk;
 	u32 bd_dev;
 	u64 bd_start_sect;
-	void *bd_holder; /* the exclusive holder: a volume, a file system; only compared */
+	void *bd_holder; /* the exclusive holder: dm, md, a file system; only compared */
 };
 
 struct bdev_inode { /* begins with its block_device */

@@ -28,8 +28,8 @@ static __always_inline struct iot_path *path_new(u32 n, u32 id, const struct fil
 	n += copy_working() * PATHS;
 	p = bpf_map_lookup_elem(&path_rooms, &n);
 	if (!p || (REDUCED ? p->type : __sync_val_compare_and_swap(&p->type, 0, RING_PATH)))
-		/* kernels of the reduced tier have no compare-and-swap, and do not preempt
-		 * programs */
+		/* kernels with the legacy objects lack compare-and-swap, and do not preempt a
+		 * program */
 		return NULL;
 	p->type = RING_PATH;
 	p->file = id;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
 /* reduced.bpf.h - replacements for what kernels before 5.17 lack.
  *
- * The objects reduced_*.bpf.c are the same programs compiled with IOT_REDUCED, for kernels from
- * 5.10 on: calls and requests are counted, and owners are not looked up. What such a kernel lacks
- * is named here and in task.bpf.h only. REDUCED is a constant, so that dead branches are not
+ * The legacy objects reduced_*.bpf.c are the same programs compiled with IOT_REDUCED, for kernels
+ * from 5.10 on: calls and requests are counted, and owners are not looked up. What such a kernel
+ * lacks is named here and in task.bpf.h only. REDUCED is a constant, so that dead branches are not
  * compiled.
  */
 #ifndef IOT_REDUCED_BPF_H

@@ -66,9 +66,9 @@ struct counter {
 	bool in_flight_known;
 	u64 in_flight, unseen;
 	bool traced_known;
-	u64 traced;     /* bytes of a partition or volume as the programs counted them */
+	u64 traced;     /* bytes of a partition or logical device as the programs counted them */
 	bool uncounted; /* counting is switched off (queue/iostats) */
-	/* the kernel may count each byte twice: for a dm volume, and for an md array in it */
+	/* the kernel may count each byte twice: for a dm device, and for the md array inside it */
 	bool twice;
 };
 
@@ -267,8 +267,8 @@ static bool uncounted(const char *name)
 	return read_line(path, line, sizeof(line)) >= 0 && line[0] == '0';
 }
 
-/* True when aggregates hold the bytes of a device. Those of a partition are with its disk; a volume
- * has no requests. */
+/* True when aggregates hold the bytes of a device. Those of a partition are in the aggregates of
+ * its disk, and a logical device (dm, md) has no requests. */
 static bool has_requests(const char *name)
 {
 	char path[512];
@@ -476,9 +476,9 @@ static void give_edge(const struct counter *begin, const struct counter *end, st
 	}
 }
 
-/* True when the kernel did not count this object. dm of 6.1 reports iostats off for each volume and
- * counts anyway: where the switch was off at both ends and the counter of a device without requests
- * moved, the switch is ignored. */
+/* True when the kernel did not count this object. dm of 6.1 reports queue/iostats 0 for each of its
+ * devices and counts anyway. So the switch is ignored when it was off at both ends and the counter
+ * of a device without requests moved all the same. */
 static bool is_uncounted(const struct counter *begin, const struct counter *end)
 {
 	bool ignored = begin && begin->uncounted && end->uncounted && end->traced_known &&

@@ -446,7 +446,7 @@ void devices_levels(u32 dev, void (*level)(void *arg, const struct rec_level *),
 	each_in(sys_path(dev, "slaves", path), give_level, &l);
 }
 
-int devices_holder(u32 dev, u32 *volume)
+int devices_holder(u32 dev, u32 *logical)
 {
 	char path[128], file[300], name[FIELD_MAX];
 	DIR *dir = opendir(sys_path(dev, "holders", path));
@@ -458,7 +458,7 @@ int devices_holder(u32 dev, u32 *volume)
 		snprintf(name, sizeof(name), "/sys/dev/block/%u:%u/%s", dev >> 20, dev & 0xfffff,
 			file);
 		if (e->d_name[0] != '.' && read_line(name, file, sizeof(file)) >= 0)
-			err = dev_parse(file, volume);
+			err = dev_parse(file, logical);
 	}
 	if (dir)
 		closedir(dir);

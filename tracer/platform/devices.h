@@ -28,12 +28,12 @@ const struct rec_device *devices_again(struct devices *, u32 dev);
 bool devices_known(struct devices *, u32 dev);
 
 /* Calls back with each device directly below `dev`: the disk of a partition, the members of a
- * volume or of a btrfs file system (by that file system's own number), the device under a loop
- * device's file. The strings live until the callback returns. */
+ * logical device (dm, md) or of a btrfs file system (whose own number is given then), the device
+ * that holds a loop device's file. The strings live until the callback returns. */
 void devices_levels(u32 dev, void (*level)(void *arg, const struct rec_level *), void *arg);
 
-/* Volume (dm, md) that contains a block device; -ENOENT: none. */
-int devices_holder(u32 dev, u32 *volume);
+/* Finds the logical device (dm, md) of which a block device is a member; -ENOENT: none. */
+int devices_holder(u32 dev, u32 *logical);
 
 /* Calls back with the number of every block device that has a capacity. */
 void devices_list(void (*device)(void *arg, u32 dev), void *arg);

@@ -50,7 +50,7 @@ static bool knows(const struct btf *b, const char *function)
 	return false;
 }
 
-/* Reason why this kernel gets the objects of the reduced tier; NULL: it does not. */
+/* Reason why this kernel gets the legacy objects (bpf/reduced/); NULL: it gets the full ones. */
 static const char *lacking(const struct probes *p)
 {
 	if (p->opts.reduced)
@@ -247,7 +247,8 @@ u64 probes_map_bytes(const struct probes *p)
 	return sum;
 }
 
-/* True when the full tier lacks the program, but not when nothing exists that it could see. */
+/* True when the full tier needs the program and it is not attached. A program of a file system that
+ * was not mounted is not lacking: it would have had nothing to see. */
 static bool is_lacking(const struct probes *p, size_t row)
 {
 	return programs[row].full && !p->info[row].chosen &&
@@ -363,9 +364,9 @@ int probes_want_group(struct probes *p, u64 group, const char *path)
 	return err ? fail(err, "cannot follow the control group %s", path) : 0;
 }
 
-void probes_hold(struct probes *p, u32 dev, u32 volume)
+void probes_hold(struct probes *p, u32 dev, u32 logical)
 {
-	struct iot_held h = { .volume = volume };
+	struct iot_held h = { .logical = logical };
 	int fd = map_fd(p, "held");
 
 	if (fd >= 0)

@@ -43,7 +43,7 @@ struct probe_opts {
 	size_t n_tables;
 	/* process whose calls, and those of its children, belong to the tracer itself; 0: none */
 	u32 keeper;
-	bool reduced; /* use the objects for kernels that lack what the full tier needs */
+	bool reduced; /* use the legacy objects, for kernels before 5.17, on any kernel */
 	bool (*over)(void);         /* true, in any thread: load nothing more. NULL: never */
 	bool counts;                /* also ask the verifier for the stack depth of each program */
 	/* 1: why a program was refused, in brief; 2: everything that libbpf prints */
@@ -92,7 +92,7 @@ int probes_look(struct probes **out);
 struct probe_group {
 	size_t chosen;
 	/* denied: the first one that the kernel refused and without which figures are wrong;
-	 * lacking: the first one that the full tier lacks; NULL: none */
+	 * lacking: the first one that the full tier needs and that is not attached; NULL: none */
 	const struct probe_info *denied, *lacking;
 	bool waits;                 /* some wait until a file system is mounted */
 };
@@ -103,7 +103,7 @@ size_t probes_list(const struct probes *, const struct probe_info **list);
 size_t probes_copies(const struct probes *, u32 n);
 u64 probes_map_bytes(const struct probes *);   /* kernel memory of maps and ring */
 u64 probes_ring_bytes(const struct probes *);  /* size of the ring of events */
-/* a program that was asked for and that the full tier lacks; NULL: none */
+/* First program that was asked for, is needed by the full tier and is not attached; NULL: none. */
 const struct probe_info *probes_refused(const struct probes *);
 /* Program number n, from 0, among those that the kernel refused and without which bytes are missing
  * or have no owner; NULL: there are no more. */
@@ -121,9 +121,11 @@ const char *probes_made_by(void);
 const char *probes_hidden(const struct probes *);
 #define PROBES_HIDDEN_MEANS \
 	"bytes of loop devices can count twice, ext4's conversions and some direct I/O have no owner"
-const char *probes_tier(const struct probes *); /* "full" or "reduced" */
-/* reason why only calls and devices are measured, as on older kernels; NULL: the full tier is
- * tried */
+/* "full", or "reduced": the legacy objects are used, a program that the full tier needs is not
+ * attached, or addresses of kernel functions are hidden. */
+const char *probes_tier(const struct probes *);
+/* Reason why the legacy objects are used, which measure calls and devices only; NULL: the full ones
+ * are. */
 const char *probes_lacks(const struct probes *);
 /* A layer is measured when the programs that report its bytes are attached. probes_feed(): it has
  * such programs. probes_unfed(): the first of them that is not attached; NULL: none. */
@@ -163,8 +165,8 @@ int probes_stop(struct probes *);
 #define PROBES_TAKE 16384
 size_t probes_consume(struct probes *, const struct probe_callbacks *);
 
-/* Tells the kernel side that a disk or partition is a member of a volume. */
-void probes_hold(struct probes *, u32 dev, u32 volume);
+/* Tells the kernel side that a disk or partition is a member of a logical device (dm, md). */
+void probes_hold(struct probes *, u32 dev, u32 logical);
 /* Tells the kernel side that a device, or a file system by its number, lies on the only wanted
  * disk. */
 void probes_want_device(struct probes *, u32 dev);

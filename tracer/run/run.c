@@ -107,10 +107,10 @@ static void on_put(void *arg, const struct iot_put_key *k, const struct iot_put 
 static void hold_device(void *arg, u32 dev)
 {
 	struct run *r = arg;
-	u32 volume;
+	u32 logical;
 
-	if (!devices_holder(dev, &volume))
-		probes_hold(r->probes, dev, volume);
+	if (!devices_holder(dev, &logical))
+		probes_hold(r->probes, dev, logical);
 }
 
 static void want_device(void *arg, u32 dev)

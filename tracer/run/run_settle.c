@@ -43,8 +43,8 @@ static bool is_steady(struct run *r, u64 now)
 }
 
 /* A number that changes while requests complete: the kernel's count of the disk, partition or
- * volume; where a file system has no device, or everything is synced, the programs' count of all
- * devices. */
+ * logical device. Where a file system has no device, or everything is synced, it is the programs'
+ * count of all devices. */
 static u64 ops_now(struct run *r, u32 dev)
 {
 	char path[64], text[512];
