@@ -145,7 +145,7 @@ enum iot_function {
 	/* ends another copy of such a bio: bi_private is its struct btrfs_io_stripe */
 	FN_BTRFS_COPY,
 	FN_BTRFS_SUPER,     /* ends a superblock: bi_private is its struct btrfs_device */
-	FN_BTRFS_SCRUBBED,  /* ends a bio of scrub (until 6.4), or is of a struct btrfs_bio */
+	FN_BTRFS_SCRUBBED,  /* ends a bio of scrub (until 6.3), or is of a struct btrfs_bio */
 	/* ends I/O of a stripe with parity: bi_private is its struct btrfs_raid_bio */
 	FN_BTRFS_PARITY,
 	FN_BTRFS_DIRECT,    /* of a struct btrfs_bio: direct I/O */

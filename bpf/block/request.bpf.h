@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* request.bpf.h - requests: the completed ones, with the owners of their bios; those whose
- * completion was not traced; and those that are in no aggregate, because the gate is closed or
- * another device counts them. Used by block.bpf.c.
+/* request.bpf.h - counts the bytes of block requests (struct request) when they complete.
+ *
+ * complete_bio() adds them to the aggregates of the owners of their bios, and unseen() does so for
+ * a request whose completion was not traced. Bytes that no aggregate of their device holds are
+ * summed by device in map `outside`, and compared with the kernel's counters: those that complete
+ * while the gate is closed, those of partitions (the aggregates of their disk hold them) and those
+ * of logical devices such as dm and md. Used by block.bpf.c and reduced_block.bpf.c.
  */
 #ifndef IOT_REQUEST_BPF_H
 #define IOT_REQUEST_BPF_H
@@ -54,7 +58,7 @@ struct {
 	__type(value, struct addr_set);
 } request_sets SEC(".maps");
 
-/* Global, as the others: verified once. */
+/* Global functions, as this one, are verified once and not at each call. */
 __noinline u32 request_at(u64 rq)
 {
 	return addr_find(&request_sets, cfg.max_requests, rq);
@@ -95,16 +99,18 @@ static __always_inline struct iot_outside *outside_of(u32 disk)
 	return o;
 }
 
-static __always_inline void silent_note(u32 volume)
+/* Notes that logical device `dev` remapped a bio without block_bio_remap. dm-raid does, since code
+ * of md remaps its bios. An md array itself is left out. */
+static __always_inline void silent_note(u32 dev)
 {
-	struct iot_outside *o = volume >> 20 == MD_MAJOR ? NULL : outside_of(volume);
+	struct iot_outside *o = dev >> 20 == MD_MAJOR ? NULL : outside_of(dev);
 
 	if (o && !o->silent)
 		o->silent = 1;
 }
 
-/* True for operations that the kernel counts as written: all but reads and discards, whatever they
- * move. */
+/* True for operations that the kernel counts as writes in /sys/block/DEV/stat (op_stat_group()).
+ * Write-zeroes and secure erase are among them, although they transfer no data. */
 static __always_inline bool counts_as_write(u32 op)
 {
 	return op == REQ_OP_WRITE || op == REQ_OP_WRITE_ZEROES || op == REQ_OP_SECURE_ERASE;
@@ -116,8 +122,8 @@ static __always_inline void add_outside(struct iot_outside *o, u32 op, u64 bytes
 	o->last_ns = bpf_ktime_get_ns();
 }
 
-/* Adds bytes of a partition or a volume, which are in no aggregate, but are checked against its
- * counters. */
+/* Adds bytes that completed on a partition or a logical device. No aggregate has them under its
+ * number; the sum is only compared with its counters in the kernel. */
 __noinline int part_add(u32 dev, u32 op, u64 bytes)
 {
 	struct iot_outside *o = op == REQ_OP_READ || counts_as_write(op) ? outside_of(dev) : NULL;
@@ -131,7 +137,7 @@ __noinline int part_add(u32 dev, u32 op, u64 bytes)
 	return 0;
 }
 
-/* The partition that a request is for; 0: a whole disk. */
+/* The partition that a request was submitted to; 0: the whole disk. */
 static __always_inline u32 part_of(struct request *rq, u32 disk)
 {
 	u32 dev = NUMBER_AT(POINTER_AT(rq, struct request, part), struct block_device, bd_dev);
@@ -216,9 +222,9 @@ static __always_inline u32 request_flags(u32 f)
 }
 
 
+/* Sends the event of a completed request under the owner of all, or of most, of its bytes. */
 __noinline int request_event(const struct bio_walk *w, const struct iot_cell_key *k, u64 owner,
-			     u32 file,
-					  const struct done *d)
+			     u32 file, const struct done *d)
 {
 	u32 marked = owner_marked(owner), proc = marked & ~OWNER_LOOP;
 	struct iot_ring_event *r;
@@ -303,7 +309,7 @@ __noinline int queue_record(const struct iot_cell_key *top, u64 owner, u64 queue
 	return 0;
 }
 
-/* Deletes the tags of a request's bios, which are not counted. */
+/* A walk that deletes the tags of a request's bios without counting the bios. */
 struct forget {
 	u64 bio, left;
 };
@@ -327,8 +333,8 @@ static long forget_bio(u32 n, struct forget *f)
 	return 0;
 }
 
-/* Counts a request that completed without a call of block__complete. Its owners are known when all
- * its bios had the same. */
+/* Counts a request that completed without a call of block__complete. Its bios are gone by now: its
+ * owner is known only if all of them had the same tag when it was issued. */
 __noinline int unseen(const struct iot_request *u, u32 walk)
 {
 	struct iot_outside *o;
@@ -353,7 +359,7 @@ __noinline int unseen(const struct iot_request *u, u32 walk)
 	w->key.cause = CAUSE_UNKNOWN;
 	if (u->same) {
 		w->tag = u->tag;
-		/* no stack is left to walk its parts */
+		/* its parts have several owners, and the BPF stack has no room to walk them */
 		w->owner = u->tag.parts && !u->tag.how ? PROC_NONE : u->tag.owner;
 		w->file = u->tag.file;
 		w->sum = u->tag.sum;
@@ -373,13 +379,15 @@ __noinline int unseen(const struct iot_request *u, u32 walk)
 	return 0;
 }
 
-/* True when the end of a flush sequence is reported, and the completion of its data was not. */
+/* True when a request with data completes with 0 bytes. A flush sequence (block/blk-flush.c) ends
+ * so, after the completion of its data, and that completion was not traced. */
 static __always_inline bool end_without_data(const struct iot_request *u, u32 bytes)
 {
 	return u && u->issue_ns && u->bytes && !bytes;
 }
 
-/* Counts bytes that the kernel counts and this run does not, since the gate is closed. */
+/* Counts a request that completes while the gate is closed: the kernel's counters have its bytes,
+ * and no aggregate has. */
 static __noinline int complete_outside(struct request *rq, u32 disk, u32 bytes)
 {
 	struct forget f = { .bio = POINTER_AT(rq, struct request, bio), .left = bytes };
@@ -408,22 +416,25 @@ static __noinline int complete_outside(struct request *rq, u32 disk, u32 bytes)
 	return 0;
 }
 
+/* A number that distinguishes one use of a struct request from the next. */
 static __always_inline u64 use_of(struct request *rq)
 {
 	return HAS_REQUEST_START ? rq->start_time_ns : 0;
 }
 
-/* The errno of a block status. BLK_STS_NOSPC (3) is the one that tells more than EIO. */
+/* The errno of a blk_status_t: ENOSPC for BLK_STS_NOSPC (3), EIO for all other errors. */
 static __always_inline u32 error_of(int status)
 {
 	return !(u8)status ? 0 : (u8)status == 3 ? ENOSPC : EIO;
 }
 
-/* Counts a request that completed without a call of block__complete. Defined by each object. */
+/* Calls unseen() for a request that block__sweep finds. block.bpf.c and reduced_block.bpf.c define
+ * it: their walks differ. */
 static void request_unseen(struct iot_request *u);
 
-/* True when block__complete ran, and the kernel has not counted the bytes yet: it calls the
- * program, counts the bytes, and subtracts them from the request, in this order. */
+/* True when block__complete has counted bytes that the counters of the disk may lack still.
+ * blk_update_request() calls the tracepoint, adds the bytes to the counters, and then subtracts
+ * them from __data_len, in this order. */
 static __always_inline bool is_uncounted(struct request *rq, struct iot_request *u)
 {
 	return u->issue_ns && u->op <= REQ_OP_WRITE && u->bytes < BPF_CORE_READ(rq, __data_len);
@@ -433,8 +444,9 @@ struct sweep {
 	u32 disk, unsettled;
 };
 
-/* Called by the tracer (5.14): finds requests of a disk whose completion was not traced, and that
- * were not reused since. */
+/* One entry of map `requests`. A request of the disk is over when its reference count is 0, or when
+ * its struct request is in use again with another start time. If block__complete was not called
+ * for it, it is counted here and its entry is freed. */
 static long sweep_one(void *map, void *key, struct iot_request *u, struct sweep *s)
 {
 	u64 address = u->address;
@@ -449,13 +461,16 @@ static long sweep_one(void *map, void *key, struct iot_request *u, struct sweep 
 	if (!address || (same && BPF_CORE_READ(rq, ref.counter)))
 		return 0;
 	if (*(volatile u64 *)&u->address != address)
-		return 0; /* its completion was traced meanwhile */
+		return 0; /* block__complete freed the entry meanwhile */
 	s->unsettled++;
 	request_unseen(u);
 	request_drop(u);
 	return 0;
 }
 
+/* Called by the tracer before and after it reads the counters of a disk. Returns how many requests
+ * the programs have counted and these counters may not have: at 0 the two can be compared.
+ * Programs of this type exist since 5.14. */
 SEC("syscall")
 int block__sweep(struct iot_sweep *ask)
 {

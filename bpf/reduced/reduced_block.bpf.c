@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* reduced_block.bpf.c - every device byte, for kernels before 5.17: counted when its request
- * completes, so that the bytes equal /sys/block/DEV/stat. Owners are not looked up.
+/* reduced_block.bpf.c - legacy object (reduced.bpf.h), for kernels before 5.17: every device byte,
+ * counted when its request completes, so that the bytes equal /sys/block/DEV/stat. Owners are not
+ * looked up.
  */
 #define IOT_REDUCED
 #include "request.bpf.h"
@@ -41,7 +42,7 @@ static __always_inline u32 number_of_disk(struct gendisk *d)
 	return d ? BPF_CORE_READ(d, major) << 20 | BPF_CORE_READ(d, first_minor) : 0;
 }
 
-/* The partition that a request is for; 0: a whole disk. */
+/* The partition that a request was submitted to; 0: the whole disk. */
 static __always_inline u32 partition_of(struct request *rq, u32 disk)
 {
 	u32 dev;
@@ -53,8 +54,8 @@ static __always_inline u32 partition_of(struct request *rq, u32 disk)
 	return dev == disk ? 0 : dev;
 }
 
-/* Counts a request that completed without a call of block__complete: as kernels of the full tier,
- * these skip some. */
+/* Counts a request that completed without a call of block__complete: the kernel skips a program
+ * that already runs on the processor. */
 static __noinline int unseen_count(const struct iot_request *u)
 {
 	bool write = u->op == REQ_OP_WRITE;

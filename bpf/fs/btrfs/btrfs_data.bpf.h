@@ -171,7 +171,7 @@ static __noinline int unsent_note(struct inode *i, u64 index)
 {
 	u64 size, inode;
 	struct unsent u = {}, *old;
-	u8 how = HOW_NONE;     /* until 6.2 a variable that a function fills must be initialised */
+	u8 how = HOW_NONE;     /* before 6.2 a variable that a function fills must be initialised */
 
 	if (!i || index || !is_regular(i))
 		return 0;

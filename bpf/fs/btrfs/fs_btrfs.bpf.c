@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* fs_btrfs.bpf.c - btrfs and its trees: owners of changed tree blocks, shares of transactions, data
- * that kernel threads write later. The types of btrfs may be in a module, so this is an object of
- * its own, loaded when a btrfs is mounted. The verifier assumes that arguments of a module's
+/* fs_btrfs.bpf.c - owners in btrfs: of changed tree blocks, of transactions, and of data that
+ * kernel threads write later. The types of btrfs may be in a module, so this is an object of its
+ * own, loaded when a btrfs is mounted. The verifier assumes that arguments of a module's
  * tracepoints may be NULL, so each is checked.
  *
  * A tree block that is changed is copied first (copy on write), once in a transaction. It is
  * written when the transaction is committed or, in a log tree, by fsync(). A task that changes a
- * block holds its lock, and the unlock has a tracepoint. What a commit changes by itself
- * (references to copied blocks, free space, roots) is on behalf of all processes with a share of
- * the transaction.
+ * block holds its lock, and tracepoint btrfs_tree_unlock reports the unlock. The owner of a block
+ * is the process whose task changed it. A transaction has a share for each process, by the number
+ * of blocks that the process changed and of its reservations. A commit itself changes blocks as
+ * well (references to copied blocks, free space, roots): these belong to all processes with a
+ * share, in proportion.
  */
 #include "btrfs_sync_write.bpf.h"
 #include "journal_credit.bpf.h"
@@ -17,7 +19,7 @@
 
 /* ---- transactions ---- */
 
-/* True when a transaction began before the run, or when that is not known. */
+/* True when a transaction began before the run, or may have. */
 static __always_inline bool began_before(struct btrfs_fs_info *fs, u64 transid)
 {
 	struct btrfs_transaction *t = FOLLOW(fs, running_transaction);
@@ -28,6 +30,9 @@ static __always_inline bool began_before(struct btrfs_fs_info *fs, u64 transid)
 	return FOLLOW(t, start_time) < (s64)(s->start_ns / 1000000000);
 }
 
+/* The entry of a file system in which transaction `transid` is seen; NULL: the map is full. Until
+ * the gate opens, its field `first` follows the transaction that may hold changes from before the
+ * run. */
 static __always_inline struct btrfs_seen *mount_see(struct btrfs_fs_info *fs, u64 transid)
 {
 	struct btrfs_seen new = {}, *m;
@@ -52,8 +57,9 @@ static __always_inline void share_add(struct btrfs_seen *m, u64 txn, u32 proc, u
 		m->last = txn;
 }
 
-/* True when the transaction of the current thread is being committed: from there on all shares are
- * charged for its changes. */
+/* True when the transaction that the current thread has joined is being committed
+ * (TRANS_STATE_COMMIT_START or later). Tree blocks that it changes from then on are charged to all
+ * shares of the transaction, not to the process of this thread. */
 static __always_inline bool is_committing(struct btrfs_fs_info *fs)
 {
 	struct task_struct___journal *t = (struct task_struct___journal *)bpf_get_current_task();
@@ -65,8 +71,8 @@ static __always_inline bool is_committing(struct btrfs_fs_info *fs)
 	       bpf_core_enum_value(enum btrfs_trans_state, TRANS_STATE_COMMIT_START);
 }
 
-/* True when the handle of the current thread joined a transaction without a reservation of its own,
- * for which there is no other tracepoint. */
+/* True when the handle of the current thread joined a transaction and reserved nothing itself
+ * (btrfs_join_transaction()). No tracepoint reports that it joined. */
 static __always_inline bool has_joined(void)
 {
 	struct task_struct___journal *t = (struct task_struct___journal *)bpf_get_current_task();
@@ -77,14 +83,14 @@ static __always_inline bool has_joined(void)
 
 /* ---- tree blocks ---- */
 
+/* The kind of metadata of a tree, by its object id. */
 static __always_inline u8 tree_sub(u64 tree)
 {
 	static const volatile u8 subs[] =
 		{ SUB_J_UNCLASSIFIED, SUB_TREE_ROOT, SUB_TREE_EXTENT, SUB_TREE_CHUNK,
-		  SUB_TREE_DEVICE, SUB_TREE_FS,
-					    SUB_J_UNCLASSIFIED, SUB_TREE_CHECKSUM, SUB_TREE_QUOTA,
-					    SUB_TREE_UUID, SUB_TREE_FREE_SPACE,
-					    SUB_TREE_GROUP, SUB_TREE_STRIPE };
+		  SUB_TREE_DEVICE, SUB_TREE_FS, SUB_J_UNCLASSIFIED, SUB_TREE_CHECKSUM,
+		  SUB_TREE_QUOTA, SUB_TREE_UUID, SUB_TREE_FREE_SPACE, SUB_TREE_GROUP,
+		  SUB_TREE_STRIPE };
 
 	if (tree < sizeof(subs))
 		return subs[tree];
@@ -95,16 +101,18 @@ static __always_inline u8 tree_sub(u64 tree)
 	return tree >= TREE_SUBVOLUMES ? SUB_TREE_FS : SUB_J_UNCLASSIFIED;
 }
 
-/* True for trees that a process changes for its own operations; changes of the others follow from
- * those of all. */
+/* True for trees in which a change belongs to the process that makes it: files and directories,
+ * checksums, log trees. Blocks of other trees (extents, free space, roots) change as a consequence
+ * of what all processes of the transaction changed. */
 static __always_inline bool is_own_tree(u8 sub)
 {
 	return sub == SUB_TREE_FS || sub == SUB_TREE_CHECKSUM || sub == SUB_TREE_LOG;
 }
 
-/* True for deferred changes of the checksum tree. Workers add checksums, for the writer of the
- * data. Any other task removes checksums of freed extents, whatever process freed them: it runs
- * delayed references of the transaction, before its commit or because there are many. */
+/* True for a change of the checksum tree that may be another process's. Kernel threads add
+ * checksums, for the writer of the data. Any other task removes those of freed extents: it runs
+ * delayed references (btrfs_run_delayed_refs()), which any process of the transaction may have
+ * queued. */
 static __always_inline bool is_put_off(u8 sub)
 {
 	return sub == SUB_TREE_CHECKSUM && !(current_task()->flags & PF_KTHREAD);
@@ -139,10 +147,11 @@ struct change {
 	struct btrfs_fs_info *fs;
 	struct btrfs_seen *seen;
 	u64 key;
-	u32 dev, fresh;        /* fresh: 1 when this change copied it */
+	u32 dev, fresh;        /* fresh: 1 when the block was just copied for this change */
 };
 
-/* The file of the descriptor of the call in progress: nothing else tells the inode of a handle. */
+/* The inode of the file descriptor that the current system call was given; NULL: none. A btrfs
+ * handle has no inode. */
 static __always_inline struct inode *journal_file(void)
 {
 	struct task_struct *t = current_task();
@@ -179,12 +188,12 @@ static __always_inline int change_note(struct change *g)
 
 	if (!old || old->start != g->now.start || old->txn != g->now.txn) {
 		g->now.unknown = !g->fresh && g->seen->first == g->head.generation;
-		if (old) /* no other processor does: it is locked */
+		if (old) /* no other processor writes it: the tree block is locked */
 			*old = g->now;
 		else
 			bpf_map_update_elem(&btrfs_blocks, &g->key, &g->now, BPF_ANY);
 	} else {
-		old->sub = g->now.sub; /* of a new block the tree is not known at first */
+		old->sub = g->now.sub; /* a new block's header names no tree at first */
 		if (g->fresh)
 			old->unknown = 0;
 		if (old->many || old->proc == g->now.proc)
@@ -208,7 +217,7 @@ static __noinline int block_changed(struct extent_buffer *eb, u32 fresh)
 	if (!eb)
 		return 0;
 	g.fs = fs = FOLLOW(eb, fs_info);
-	/* the tree is not known, but it cannot be changed in another transaction than the newest */
+	/* the tree is not known then, but a change is always part of the newest transaction */
 	if (!header_read(eb, &g.head)) {
 		g.head.tree = 0;
 		g.head.generation = FOLLOW(fs, generation);
@@ -228,14 +237,15 @@ static __noinline int block_changed(struct extent_buffer *eb, u32 fresh)
 	return change_note(&g);
 }
 
-/* Before the run only the tracer is traced: its outputs may be committed during the run. */
+/* True when a change is noted. While the gate is closed only changes by the tracer are: their
+ * transaction may be committed during the run. */
 static __always_inline bool is_recorded(void)
 {
 	return gate_open() || current_task()->tgid == cfg.self_pid;
 }
 
-/* btrfs_tree_unlock: the task that had the lock of a dirty block has changed it, or was about
- * to. */
+/* btrfs_tree_unlock: a task unlocks a tree block. If the block is dirty, the task is taken for one
+ * that changed it. */
 SEC("tp_btf/btrfs_tree_unlock")
 int PROBE(btrfs__unlock, struct extent_buffer *eb)
 {
@@ -255,16 +265,16 @@ int PROBE(btrfs__copy, struct btrfs_root *root, struct extent_buffer *from,
 	return block_changed(to, 1);
 }
 
-/* The purpose of a reservation, by the begin of its name. */
+/* The purpose of a reservation, by the first bytes of argument `type` as a number. */
 #define RESERVES_TRANSACTION 0x746361736e617274ULL /* "transact" */
 #define RESERVES_DELAYED 0x5f646579616c6564ULL /* "delayed_", and then "in" or "it": */
 #define RESERVES_COPY 0x636f6c6c616c6564ULL /* "delalloc": `value` is an inode's number */
 #define RESERVES_INODE 0x6e69
 #define RESERVES_ITEM 0x7469
 
-/* A handle reserves space, for blocks or for delayed items (attributes, directory entries): it has
- * a share. handle: `value` is the number of its transaction. Out of line: a reservation for a copy
- * needs the stack. */
+/* Adds a share in its transaction for the owner of a handle that reserves space, for tree blocks or
+ * for delayed items (inodes, directory entries). handle: `value` is the number of the transaction.
+ * Not inlined: btrfs__reserve needs its stack for delalloc reservations. */
 static __noinline int handle_reserves(struct btrfs_fs_info *fs, u64 value, bool handle, bool inode)
 {
 	struct iot_put_key k = { .blocks = 1 };
@@ -312,28 +322,28 @@ int PROBE(btrfs__reserve, struct btrfs_fs_info *fs, const char *type, u64 value,
 	return handle_reserves(fs, value, handle, inode);
 }
 
-/* btrfs_transaction_commit: a transaction is on disk. The argument is the file system until 7.1,
- * since then the handle. */
+/* btrfs_transaction_commit: a transaction is on disk. The argument is a struct btrfs_fs_info until
+ * 7.1 and a struct btrfs_trans_handle since 7.2: it is the former if its `sb` points back to it. */
 SEC("tp_btf/btrfs_transaction_commit")
-int PROBE(btrfs__commit_end, struct btrfs_fs_info *told)
+int PROBE(btrfs__commit_end, struct btrfs_fs_info *arg)
 {
 	struct iot_cell_key k = {};
-	struct btrfs_fs_info *fs = (struct btrfs_fs_info *)told;
+	struct btrfs_fs_info *fs = arg;
 	struct btrfs_seen *m;
 	struct txn *x;
 	u64 transid;
 
-	if (!told || !gate_open())
+	if (!arg || !gate_open())
 		return 0;
 	if (FOLLOW(fs, sb, s_fs_info) == fs) {
 		transid = FOLLOW(fs, last_trans_committed);
 	} else {
-		transid = FOLLOW((struct btrfs_trans_handle *)told, transid);
-		fs = FOLLOW((struct btrfs_trans_handle *)told, fs_info);
+		transid = FOLLOW((struct btrfs_trans_handle *)arg, transid);
+		fs = FOLLOW((struct btrfs_trans_handle *)arg, fs_info);
 	}
 	m = mount_see(fs, transid);
 	if (!m || m->committed >= transid)
-		return 0; /* another task that waited for the same commit */
+		return 0; /* each task that waited for a commit reports it */
 	m->committed = transid;
 	x = txn_find(btrfs_txn(fs_dev(fs), transid, false));
 	if (x)
