@@ -22,7 +22,7 @@ struct object {
 	 * with it; NULL: always loaded */
 	const char *fs;
 	const char *no_cast, *no_cast_end; /* variant for kernels without bpf_rdonly_cast() */
-	/* variant for kernels of the reduced tier (bpf/core/reduced.bpf.h); NULL: none */
+	/* legacy object for kernels before 5.17, from bpf/reduced/; NULL: there is none */
 	const char *reduced, *reduced_end;
 };
 enum { OBJECT_MAPS, OBJECT_PAGES, OBJECT_CALLS };
@@ -42,8 +42,8 @@ struct wanted_by {
 extern const struct wanted_by wanted_by[];
 extern const size_t n_wanted_by;
 
-/* Functions that the kernel must have for the full tier, as enumerators of its enum bpf_func_id,
- * and the reason given where one is missing. */
+/* Functions that a kernel must have for the full objects, as enumerators of its enum bpf_func_id,
+ * and the reason that is given where one is missing and the legacy objects are used. */
 struct needed {
 	const char *function, *why;
 };
@@ -52,9 +52,9 @@ extern const size_t n_needed;
 
 /* A program, and the tracepoint that it fits.
  *
- * args: number of arguments that the tracepoint must have; 0: any. full: needed by the full tier.
- * twin: a second program that is not preempted, for kernels that skip the first. reduced: only in
- * objects of the reduced tier. most: has IOT_COPIES_MOST copies. spare: no byte is missing, and no
+ * args: number of arguments that the tracepoint must have; 0: any. full: without it the tier is
+ * reduced. twin: a second program that is not preempted, for kernels that skip the first. reduced:
+ * only in the legacy objects. most: has IOT_COPIES_MOST copies. spare: no byte is missing, and no
  * owner is wrong, without it.
  */
 struct program {
@@ -130,7 +130,7 @@ struct probes {
 	bool casts;            /* the kernel has bpf_rdonly_cast() */
 	bool looks;            /* nothing is loaded: see probes_look() */
 	bool modules_hidden;   /* types of modules cannot be read without CAP_SYS_ADMIN */
-	const char *lacks; /* why the objects of the reduced tier are used; NULL: they are not */
+	const char *lacks; /* why the legacy objects are used; NULL: they are not */
 	struct bpf_map *maps[MAX_MAPS]; /* the first map of each name, which the others share */
 	size_t n_maps;
 	struct btf *vmlinux;   /* types of the kernel; NULL: freed */
@@ -269,7 +269,7 @@ struct bpf_object *object_open(struct probes *, size_t n);
 int objects_load(struct probes *);
 /* Opens all objects and chooses instead, so that `chosen` marks programs that would be loaded. */
 int objects_look(struct probes *);
-/* Opens the reduced variant of an object, and refuses the programs that it lacks. */
+/* Opens the legacy variant of an object, and gives programs that it lacks as refused. */
 int objects_reduce(struct probes *, size_t n);
 int object_load(struct probes *, size_t n);
 void object_attach(struct probes *, struct bpf_object *);

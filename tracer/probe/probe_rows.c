@@ -3,12 +3,14 @@
  * the kernel functions that it recognises.
  *
  * To add a probe, or a variant for other kernels: the program in bpf/, and a row in `programs`.
+ * Comments say since which kernel version, or until which, a tracepoint or function is as the row
+ * expects; both include the version named. They are for readers: no code compares versions.
  */
 #include <string.h>
 #include <sys/syscall.h>
 #include "probe_parts.h"
 
-/* The objects are part of the executable. */
+/* Each object is included in the executable as bytes, between two symbols. */
 #define CARRY_FILE(name, file) \
 	__asm__(".section .rodata\n.balign 16\n.globl obj_" #name ", obj_" #name "_end\n" \
 		"obj_" #name ":\n.incbin \"" file ".bpf.o\"\n" \
@@ -35,7 +37,7 @@ CARRY(reduced_block);
 
 const struct object objects[] = {
 	{ OBJECT(maps, 0, NULL), REDUCED(maps) },
-	/* in an order that keeps two threads busy for about the same time */
+	/* two threads load these in turn: the order keeps both busy for about the same time */
 	{ OBJECT(pages, 1 << LAYER_FS | 1 << LAYER_BLOCK | 1 << LAYER_CACHE, NULL), REDUCED(block) },
 	{ OBJECT(calls, 0, NULL), REDUCED(calls) },
 	{ OBJECT(fs_ext4, 1 << LAYER_FS | 1 << LAYER_BLOCK, "ext4") },
@@ -46,7 +48,7 @@ const size_t n_objects = N_OF(objects);
 
 const struct wanted_by wanted_by[] = {
 	{ "net", 1 << LAYER_NET },
-	/* calls count what no probe of sockets does */
+	/* calls on sockets are counted by these programs where no probe of sockets is attached */
 	{ "syscall", 1 << LAYER_SYSCALL | 1 << LAYER_VFS | 1 << LAYER_NET },
 	{ "uring", 1 << LAYER_URING | 1 << LAYER_VFS | 1 << LAYER_NET },
 };
@@ -70,39 +72,39 @@ const struct program programs[] = {
 	{ "core__writeback_end", "fs", 0, true },
 	{ "core__work_begin", "all", 0, true },
 	{ "core__work_end", "all", 0, true },
-	{ "net__send", "net", 3, false, .spare = true }, /* 6.3; calls count without it */
+	{ "net__send", "net", 3, false, .spare = true }, /* since 6.3 */
 	{ "net__recv", "net", 3, false, .spare = true },
 	{ "net__state", "net", 3, false, .spare = true },
-	/* clock: only where calls are timed */
+	/* these start the clock of a call: attached only where calls are timed */
 	{ "syscall__enter", "syscall", 0, false, .spare = true },
 	{ "syscall__enter_twin", "syscall", 0, false, true, .spare = true },
 	{ "syscall__exit", "syscall", 0, true },
-	/* an event that it does not count is a loss */
+	/* without it, events of calls for which syscall__exit was skipped are counted as lost */
 	{ "syscall__exit_twin", "syscall", 0, false, true, .spare = true },
 	{ "cache__dirty", "cache", 2, true },
 	{ "cache__buffer", "cache", 1, true },
-	{ "cache__fault_user", "cache", 3, false },  /* x86 */
+	{ "cache__fault_user", "cache", 3, false },  /* only on x86 */
 	{ "cache__fault_kernel", "cache", 3, false },
-	{ "cache__sweep", "cache", 0, false, .spare = true },       /* called by the tracer */
+	{ "cache__sweep", "cache", 0, false, .spare = true }, /* since 5.14; called by the tracer */
 	{ "cache__stock", "cache", 0, false },       /* called by the tracer */
-	{ "cache__fault", "cache", 2, false },       /* 6.12 */
-	/* 5.11; before, the queue was the first argument */
-	{ "block__queue", "block", 1, true, .most = true },
-	{ "block__remap", "block", 3, true }, /* 5.11; before, the queue was the first argument */
-	{ "block__split", "block", 2, true },
+	{ "cache__fault", "cache", 2, false },       /* since 6.12 */
+	/* until 5.10 five of these tracepoints have the request_queue as one more, first argument */
+	{ "block__queue", "block", 1, true, .most = true }, /* since 5.11 */
+	{ "block__remap", "block", 3, true },        /* since 5.11 */
+	{ "block__split", "block", 2, true },        /* since 5.11 */
 	{ "block__bio_end", "block", 2, true },
-	{ "block__insert", "block", 1, true },
-	{ "block__issue", "block", 1, true },
+	{ "block__insert", "block", 1, true },       /* since 5.11 */
+	{ "block__issue", "block", 1, true },        /* since 5.11 */
 	{ "block__insert_queue", "block", 2, .reduced = true }, /* until 5.10 */
-	{ "block__issue_queue", "block", 2, .reduced = true },
+	{ "block__issue_queue", "block", 2, .reduced = true },  /* until 5.10 */
 	{ "block__complete", "block", 3, true },
-	{ "block__sweep", "block", 0, false, .spare = true },       /* 5.14: called by the tracer */
-	{ "block__share", "block", 0, false },       /* 5.14; called by the tracer */
+	{ "block__sweep", "block", 0, false, .spare = true }, /* since 5.14; called by the tracer */
+	{ "block__share", "block", 0, false },       /* since 5.14; called by the tracer */
 	{ "ext4__commit_begin", "fs", 0, true },
 	{ "ext4__commit_end", "fs", 0, true },
 	{ "ext4__handle", "fs", 0, true },
 	{ "ext4__mark", "fs", 0, true },
-	{ "ext4__start", "fs", 0, false },           /* 6.3 */
+	{ "ext4__start", "fs", 0, false },           /* since 6.3 */
 	{ "ext4__journal_super", "fs", 0, true },
 	{ "ext4__checkpoint", "fs", 0, false },
 	{ "ext4__sync_begin", "fs", 0, false },
@@ -125,9 +127,9 @@ const struct program programs[] = {
 	{ "xfs__work_begin", "fs", 0, true },
 	{ "xfs__inactive", "fs", 0, true },
 	{ "xfs__write", "fs", 0, true },
-	{ "xfs__writeback", "fs", 3, false },        /* 6.17 */
-	{ "xfs__writeback_page", "fs", 3, false },   /* before */
-	{ "xfs__zero", "fs", 3, false },             /* 6.18 */
+	{ "xfs__writeback", "fs", 3, false },        /* since 6.17 */
+	{ "xfs__writeback_page", "fs", 3, false },   /* until 6.16 */
+	{ "xfs__zero", "fs", 3, false },             /* since 6.18 */
 	{ "xfs__step", "fs", 3, true },
 	{ "xfs__evict", "fs", 0, true },
 	{ "xfs__truncate", "fs", 0, true },
@@ -138,23 +140,23 @@ const struct program programs[] = {
 	{ "btrfs__extent", "fs", 0, true },
 	{ "btrfs__work_begin", "fs", 0, true },
 	{ "btrfs__work_end", "fs", 0, true },
-	{ "btrfs__writeback", "fs", 0, false },      /* 6.12 */
-	{ "btrfs__writeback_page", "fs", 0, false }, /* before */
+	{ "btrfs__writeback", "fs", 0, false },      /* since 6.12 */
+	{ "btrfs__writeback_page", "fs", 0, false }, /* until 6.11 */
 	{ "btrfs__mark", "fs", 0, true, .most = true },
-	{ "btrfs__sync_enter", "fs", 0, false },     /* 7.1 */
-	{ "btrfs__sync", "fs", 0, false },           /* before */
+	{ "btrfs__sync_enter", "fs", 0, false },     /* since 7.1 */
+	{ "btrfs__sync", "fs", 0, false },           /* until 7.0 */
 	{ "btrfs__inline", "fs", 0, true },
 	{ "btrfs__evict", "fs", 0, true },
 	{ "btrfs__page_gone", "fs", 0, true },
 	{ "btrfs__dirty", "fs", 2, true },
-	{ "uring__submit", "uring", 1, false },      /* 6.4 */
-	{ "uring__submit_sqe", "uring", 2, false },  /* 6.0 to 6.3 */
-	{ "uring__worker", "uring", 2, false },      /* 6.0 */
-	{ "uring__complete", "uring", 3, false },    /* 6.15 */
-	{ "uring__complete_args", "uring", 7, false }, /* 6.0 to 6.14 */
+	{ "uring__submit", "uring", 1, false },      /* since 6.4 */
+	{ "uring__submit_sqe", "uring", 2, false },  /* since 6.0, until 6.3 */
+	{ "uring__worker", "uring", 2, false },      /* since 6.0 */
+	{ "uring__complete", "uring", 3, false },    /* since 6.15 */
+	{ "uring__complete_args", "uring", 7, false }, /* since 6.0, until 6.14 */
 	{ "uring__ring_end", "uring", 1, false },
-	{ "uring__sweep", "uring", 0, false, .spare = true },       /* 5.14: called by the tracer */
-	{ "aio__sweep", "syscall", 0, false, .spare = true },
+	{ "uring__sweep", "uring", 0, false, .spare = true }, /* since 5.14; called by the tracer */
+	{ "aio__sweep", "syscall", 0, false, .spare = true }, /* since 5.14; called by the tracer */
 };
 const size_t n_programs = N_OF(programs);
 
@@ -196,7 +198,7 @@ const struct call_row call_rows[] = {
 	{ SYS_madvise, { KIND_NONE, SHAPE_MADVISE, 0 } },
 	{ SYS_execve, { KIND_NONE, SHAPE_EXEC, 0 } },
 	{ SYS_execveat, { KIND_NONE, SHAPE_EXEC, 0 } },
-	/* bytes sent to a socket are no write to a file */
+	/* 0 in the last column: bytes sent to a socket are not written to a file */
 	{ SYS_sendto, { KIND_NET_SEND, SHAPE_TO, 0 } },
 	{ SYS_sendmsg, { KIND_NET_SEND, SHAPE_MSG, 0 } },
 	{ SYS_sendmmsg, { KIND_NET_SEND, SHAPE_MMSG, 0 } },
@@ -228,7 +230,7 @@ const struct call_row call_rows[] = {
 	{ SYS_removexattr, { KIND_XATTR, SHAPE_PATH, 0 } },
 	{ SYS_lremovexattr, { KIND_XATTR, SHAPE_PATH, 0 } },
 	{ SYS_fremovexattr, { KIND_XATTR, SHAPE_FD, 0 } },
-#ifdef SYS_open /* older calls that new architectures lack */
+#ifdef SYS_open /* calls that architectures newer than the ...at() calls do not have */
 	{ SYS_open, { KIND_OPEN, SHAPE_OPEN, 0 } },
 	{ SYS_creat, { KIND_OPEN, SHAPE_OPEN, 0 } },
 	{ SYS_rename, { KIND_RENAME, SHAPE_PATH, 0 } },
@@ -251,11 +253,11 @@ const struct function_row function_rows[] = {
 	{ "blkdev_bio_end_io_async", FN_END_DEVICE_ASYNC },
 	{ "end_swap_bio_read", FN_END_SWAP },
 	{ "end_bio_bh_io_sync", FN_END_BUFFER },         /* until 7.1 */
-	{ "journal_end_buffer_io_sync", FN_END_BUFFER }, /* 7.2: each submitter has its own */
+	{ "journal_end_buffer_io_sync", FN_END_BUFFER }, /* since 7.2 each submitter has its own */
 	{ "io_ring_exit_work", FN_URING_EXIT },
 	{ "bio_chain_endio", FN_END_CHAIN },
 	{ "submit_bio_wait_endio", FN_END_WAIT },        /* until 7.1 */
-	{ "bio_wait_end_io", FN_END_WAIT },
+	{ "bio_wait_end_io", FN_END_WAIT },              /* since 7.2 */
 	{ "xlog_bio_end_io", FN_XFS_LOG },
 	{ "xfs_buf_bio_end_io", FN_XFS_BUFFER },
 	{ "xlog_cil_push_work", FN_XFS_PUSH },
@@ -266,18 +268,18 @@ const struct function_row function_rows[] = {
 	{ "btrfs_raid56_end_io", FN_BTRFS_BIO },
 	{ "btrfs_clone_write_end_io", FN_BTRFS_COPY },
 	{ "btrfs_end_super_write", FN_BTRFS_SUPER },
-	{ "scrub_read_endio", FN_BTRFS_SCRUBBED },       /* 6.4 */
+	{ "scrub_read_endio", FN_BTRFS_SCRUBBED },       /* since 6.4, as the next two */
 	{ "scrub_repair_read_endio", FN_BTRFS_SCRUBBED },
 	{ "scrub_write_endio", FN_BTRFS_SCRUBBED },
-	{ "scrub_bio_end_io", FN_BTRFS_SCRUBBED },
+	{ "scrub_bio_end_io", FN_BTRFS_SCRUBBED },       /* until 6.3, as the next */
 	{ "scrub_wr_bio_end_io", FN_BTRFS_SCRUBBED },
 	{ "raid_wait_write_end_io", FN_BTRFS_PARITY },
 	{ "raid_wait_read_end_io", FN_BTRFS_PARITY },
 	{ "raid_write_end_io", FN_BTRFS_PARITY },        /* until 6.2 */
-	{ "btrfs_dio_end_io", FN_BTRFS_DIRECT },         /* 6.2 */
-	{ "btrfs_end_dio_bio", FN_BTRFS_DIRECT },
-	{ "end_bbio_compressed_write", FN_BTRFS_COMPRESSED }, /* 6.10 */
-	{ "end_compressed_bio_write", FN_BTRFS_COMPRESSED },
+	{ "btrfs_dio_end_io", FN_BTRFS_DIRECT },         /* since 6.2 */
+	{ "btrfs_end_dio_bio", FN_BTRFS_DIRECT },        /* until 6.1 */
+	{ "end_bbio_compressed_write", FN_BTRFS_COMPRESSED }, /* since 6.10 */
+	{ "end_compressed_bio_write", FN_BTRFS_COMPRESSED },  /* until 6.9 */
 	{ "finish_ordered_fn", FN_BTRFS_ORDERED },
 	{ "raid5_end_read_request", FN_STRIPE },
 	{ "raid5_end_write_request", FN_STRIPE },
