@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* helpers.c - a keeper process that starts and ends helpers.
+/* helpers.c - the keeper, a process that starts and ends the helper processes.
  *
- * The keeper is forked before the tracer gives up its privileges. It takes orders of two words from
- * one socket and ends with the tracer, even if that was killed. A helper that hangs in the kernel
- * is killed, left behind and replaced; a file system that it left frozen is thawed.
+ * The keeper is forked before the tracer gives up its privileges. It reads orders (struct
+ * ask_order: make or kill helper number N) from a socket, and exits when the tracer has closed the
+ * other end or has died. A helper that hangs in a system call is killed and at once replaced by a
+ * new one, although it only ends when that call returns. When the helper that may freeze file
+ * systems has ended and left one frozen, the keeper thaws it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,22 +26,23 @@
 #include "privilege.h"
 #include "procfs.h"
 
-#define HUNG 64 /* helpers that were killed and have not ended, at most: then no more are started */
-#define PRIORITY -15            /* as the tracer's, which waits for them */
-#define THAW_MS 20              /* longest time that a file system stays frozen without a helper */
-#define END_MS 500              /* time that the tracer waits for its keeper to end */
+/* killed helpers that still hang in a system call: with so many, no new helper is started */
+#define HUNG 64
+#define PRIORITY -15            /* nice value of helpers, as the tracer's: it waits for them */
+#define THAW_MS 20              /* period of looking whether the helper that may freeze has ended */
+#define END_MS 500              /* longest time that the tracer waits for its keeper to end */
 
 static struct {
 	pid_t pid;              /* 0: there is none */
 } helper[ASK_HELPERS];
-/* helpers' ends of the sockets: a replacement reads the questions that its predecessor left */
+/* helpers' ends of the sockets: a new helper reads the questions that the one before it left */
 static int ends[ASK_HELPERS];
 static size_t hung;
-static pid_t freezer;           /* the helper that may freeze file systems, until it has ended */
+static pid_t freezer;           /* the helper that may freeze file systems; 0: it has ended */
 static pid_t keeper_pid;
 
-/* Closes all descriptors but these: a helper that hangs must not hold a pipe open, whose reader
- * would wait. */
+/* Closes all descriptors but these, which it sorts. A helper that hangs must not keep the write end
+ * of a pipe open: its reader would wait for the end of file. */
 static void close_all_but(int *kept, size_t n)
 {
 	unsigned int from = 0;
@@ -113,7 +116,8 @@ static void reap(void)
 	}
 }
 
-/* Thaws the file system that a helper had frozen when it ended. */
+/* Thaws the file system that `freezer` left frozen. Nothing is done while that helper lives: it
+ * thaws the file system itself. */
 static void thaw_left(const struct helpers_opts *o)
 {
 	reap();
@@ -134,7 +138,7 @@ static void obey(const struct ask_order *a, const struct helpers_opts *o)
 {
 	if (a->helper >= ASK_HELPERS)
 		return;
-	end_helper(a->helper); /* also forgets one that ended by itself */
+	end_helper(a->helper); /* one that had ended by itself counts as hung until reap() */
 	reap();
 	if (a->order != ASK_MAKE || hung >= HUNG ||
 	    (a->helper == ASK_SETTLER && o->may.checkpoint && freezer))
@@ -146,7 +150,7 @@ static void obey(const struct ask_order *a, const struct helpers_opts *o)
 		freezer = helper[a->helper].pid;
 }
 
-/* Obeys the tracer until that has ended. */
+/* Carries out the tracer's orders until the tracer has ended. */
 static void serve(int control, const struct helpers_opts *o)
 {
 	struct pollfd p = { .fd = control, .events = POLLIN };
@@ -186,7 +190,7 @@ static void __attribute__((noreturn)) keep(int control, const struct helpers_opt
 		serve(control, o);
 	for (unsigned int i = 0; i < ASK_HELPERS; i++)
 		end_helper(i);
-	/* an ended helper freezes nothing more */
+	/* the killed helper may freeze a file system as long as it has not ended */
 	for (thaw_left(o); o->may.checkpoint && freezer; thaw_left(o))
 		nanosleep(&pause, NULL);
 	_exit(0);

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* event_batch.c - the reading side of batches of events (struct iot_packs). */
+/* event_batch.c - reads events that the kernel side collects in batches (struct iot_packs).
+ *
+ * Each processor numbers its events and fills two batches by turns in mapped memory. A batch that
+ * is full, or that another call ends, is copied into the ring. So an event is read from the ring,
+ * or from the mapped memory while its batch is not in the ring yet.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,10 +12,10 @@
 #include "event_batch.h"
 #include "tracer.h"
 
-/* Position in the events of a processor: how many were taken; at the mark, how many existed, and
- * the value of `begun`. */
+/* The reader's position in the events of one processor. */
 struct event_batch_reader {
-	u64 taken, n, begun;
+	u64 taken;              /* events taken or given up so far: the number of the next one */
+	u64 n, begun;           /* iot_packs.n and .begun when event_batch_mark() was called */
 };
 
 int event_batch_open(struct event_batches *p, int fd, int cpus)
@@ -28,7 +33,7 @@ int event_batch_open(struct event_batches *p, int fd, int cpus)
 	return p->of ? 0 : fail(ENOMEM, "packs of events");
 }
 
-/* Counts events before n that were not taken: they will not come. */
+/* Counts events with numbers below n that were not taken as missing: they will not come. */
 static void miss_before(struct event_batches *p, struct event_batch_reader *r, u64 n)
 {
 	if (n <= r->taken)
@@ -37,7 +42,7 @@ static void miss_before(struct event_batches *p, struct event_batch_reader *r, u
 	r->taken = n;
 }
 
-/* Gives the events of a batch before `to` that were not taken. */
+/* Gives the events of a batch with numbers below `to` that were not taken. Returns their number. */
 static size_t give(struct event_batch_reader *r, const struct iot_ring_pack *p, u64 to,
 	event_batch_event *event, void *arg)
 {
@@ -79,8 +84,8 @@ void event_batch_mark(struct event_batches *p)
 	}
 }
 
-/* Copies the batches of a processor as of one instant. False: the kernel side was about to
- * overwrite the older one. */
+/* Copies both batches of a processor: the current one and the one before it. False: the kernel side
+ * began another batch meanwhile, over the older one, so that the copy is not of one instant. */
 static bool copy(const struct iot_packs *all, u64 *begun, struct iot_ring_pack *before,
 	struct iot_ring_pack *now)
 {
@@ -99,13 +104,14 @@ void event_batch_take_rest(struct event_batches *p, event_batch_event *event, vo
 		u64 begun;
 
 		if (r->taken >= r->n || !copy(&p->all[cpu], &begun, &before, &now))
-			continue; /* the events of an overwritten batch come through the ring */
-		/* an older batch was submitted before the mark: it was in the ring, or the ring was
-		 * full */
+			continue; /* an overwritten batch was put into the ring before */
+		/* No batch was begun since the mark. So all batches before these two were put into
+		 * the ring before it, and the ring has been read since: an event of theirs that was
+		 * not taken found the ring full. */
 		if (begun == r->begun)
 			miss_before(p, r, before.first);
 		if (r->taken < before.first)
-			continue;
+			continue; /* a batch before these two is in the ring still */
 		give(r, &before, now.first < r->n ? now.first : r->n, event, arg);
 		give(r, &now, r->n, event, arg);
 	}

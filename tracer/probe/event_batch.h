@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
 /* event_batch.h - events that the kernel side submits to the ring in batches (struct iot_packs).
- * They are read from the ring, or from a batch that is not full yet, each once, in the order of
- * their processor.
+ * Each is read once, from the ring or from the batch that is being filled. Events of one processor
+ * are read in their order.
  */
 #ifndef IOT_EVENT_BATCH_H
 #define IOT_EVENT_BATCH_H
@@ -10,7 +10,7 @@
 #include "state.h"
 
 struct event_batches {
-	/* one per processor: the kernel's memory, mapped; NULL: no batches */
+	/* one per processor: map `packs` in the tracer's memory; NULL: there are no batches */
 	const struct iot_packs *all;
 	struct event_batch_reader *of;     /* one per processor */
 	int cpus;
@@ -27,8 +27,8 @@ int event_batch_open(struct event_batches *, int fd, int cpus);
 size_t event_batch_take(struct event_batches *, const struct iot_ring_pack *,
 	event_batch_event *event, void *arg);
 
-/* Marks what exists now. After the records that the ring held then were read,
- * event_batch_take_rest() takes the marked events of batches that were not in the ring. */
+/* Marks the events that exist now. The caller then reads the records that the ring holds, and
+ * event_batch_take_rest() takes the marked events that were not among them. */
 void event_batch_mark(struct event_batches *);
 void event_batch_take_rest(struct event_batches *, event_batch_event *event, void *arg);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* look.c - learns from all files that a process holds: open files, the working directory, data
- * roots in its arguments.
+/* look.c - looks at the files that a process uses, for systems_learn(): its open files, its working
+ * directory, and the directories that its arguments name. They tell which storage system the
+ * process belongs to, and which data directories ("data roots") it serves. A helper reads /proc.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -21,12 +22,13 @@
 
 /* --- in a helper --- */
 
-/* Texts in a row. */
+/* An answer that is being written: NUL-terminated texts, one after the other. */
 struct texts {
 	char *at;
 	size_t left;
 };
 
+/* Appends `mark` and `text` as one text, if there is room. */
 static void put_text(struct texts *t, const char *mark, const char *text, size_t len)
 {
 	size_t before = strlen(mark);
@@ -48,7 +50,7 @@ static void put_link(struct texts *t, uint32_t pid, const char *name)
 	put_text(t, "", link, n > 0 ? n : 0);
 }
 
-/* Appends each open file, after a mark that says whether it is open for writing. */
+/* Appends the path of each open file after a mark: "w" when it is open for writing, else "r". */
 static void put_files(struct texts *t, uint32_t pid)
 {
 	char path[PROCFS_PATH], link[PATH_BYTES];
@@ -69,7 +71,7 @@ static void put_files(struct texts *t, uint32_t pid)
 		closedir(fds);
 }
 
-/* Answers with the root of a process, its working directory, and its open files. */
+/* Answers ASK_FILES: the root of a process, its working directory, and its open files. */
 static ssize_t answer_files(void *arg, const void *question, size_t len, void *answer, size_t room)
 {
 	struct texts t = { answer, room };
@@ -91,19 +93,20 @@ void sys_look_serve(void)
 
 /* --- asking side --- */
 
-/* Examination of a process. */
+/* A look at one process. */
 struct look {
 	struct systems *db;
 	uint32_t pid;
 	struct sys_match *m;
-	/* root of the process on this machine: links in /proc begin with it, paths in its arguments
-	 * do not */
+	/* root directory of the process (chroot, container) as the tracer sees it: links in /proc
+	 * begin with it, paths in its arguments do not */
 	char root[PATH_BYTES];
 	bool changed;
 };
 
-/* Learns from `path` as a link in /proc gives it. `writes`: open for writing; only written files
- * identify a process. */
+/* Learns from one path, as a link in /proc/PID gives it. `writes`: the file is open for writing. A
+ * file that a process only reads does not say to which system the process belongs, so it is used
+ * only when the system is known. */
 static void learn_path(struct look *l, const char *path, bool writes)
 {
 	size_t len = strlen(l->root);
@@ -121,7 +124,7 @@ static void learn_path(struct look *l, const char *path, bool writes)
 		l->changed |= systems_learn(l->db, l->m, &f, l->pid);
 }
 
-/* Next text of an answer; NULL: none. */
+/* The next text of an answer, after which *at is moved; NULL: there is none. */
 static const char *next_text(const char **at, const char *end)
 {
 	const char *text = *at;
@@ -151,6 +154,7 @@ static void learn_folder(struct look *l, const char *folder)
 		learn_path(l, path, false);
 }
 
+/* Learns from a directory that an argument names, by the path that a file in it would have. */
 static void learn_name(struct look *l, const char *path)
 {
 	char inside[PATH_BYTES];
@@ -162,8 +166,8 @@ static void learn_name(struct look *l, const char *path)
 		l->changed |= systems_learn(l->db, l->m, &f, l->pid);
 }
 
-/* Learns from a range: "/mnt/d{1...4}/data" is four directories; {01...16} keeps its zeros. The
- * first range of an argument counts. */
+/* Learns from a path that may have a range, as MinIO's arguments: "/mnt/d{1...4}/data" names four
+ * directories, and {01...16} keeps leading zeros. A second range in one path is not expanded. */
 static void learn_range(struct look *l, const char *path)
 {
 	const char *open = strchr(path, '{'), *dots = open ? strstr(open, "...") : NULL,
@@ -182,8 +186,9 @@ static void learn_range(struct look *l, const char *path)
 	}
 }
 
-/* Learns from data roots in the arguments of a known server: "DIR", "--dir=DIR", "http://host/DIR".
- * The directories are examined. */
+/* Learns from the arguments of a process whose system is known. Each argument of the forms "/DIR",
+ * "--dir=/DIR" and "http://host/DIR" may name a data root; systems_file() examines whether DIR is
+ * one. */
 static void learn_arguments(struct look *l)
 {
 	struct sys_ident id;
