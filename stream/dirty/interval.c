@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* interval.c - dirty ranges of a file as a treap: a search tree by position, a heap by priority. */
+/* interval.c - ranges of a file as a treap: a search tree by position, a heap by priority. */
 #include <errno.h>
 #include <stdlib.h>
 #include "interval.h"
@@ -39,11 +39,13 @@ static struct interval *node(u64 from, u64 to, u32 owner)
 
 	count += n != NULL;
 	if (n)
-		*n = (struct interval){ .from = from, .to = to, .owner = owner, .priority = random_u32() };
+		*n = (struct interval){
+			.from = from, .to = to, .owner = owner, .priority = random_u32(),
+		};
 	return n;
 }
 
-/* Joins two trees: everything in a lies before everything in b. */
+/* Joins two trees, of which `a` lies before `b` as a whole. */
 static struct interval *merge(struct interval *a, struct interval *b)
 {
 	if (!a || !b)
@@ -87,7 +89,7 @@ static struct interval **first_of(struct interval **t)
 	return t;
 }
 
-/* Makes `at` a border: splits the interval that spans it. */
+/* Splits the range that spans `at`, if there is one. Returns 0 or -ENOMEM. */
 static int border(struct interval **set, u64 at)
 {
 	struct interval *t = *set, *span = NULL, *tail, *before, *rest;
@@ -111,7 +113,8 @@ static int border(struct interval **set, u64 at)
 	return 0;
 }
 
-/* Appends n, which it then owns, to a set that ends before n; joins neighbours of one owner. */
+/* Appends n to a set that ends before n. Joins it with the last range where both touch and have the
+ * same owner; then n is freed. */
 static void append(struct interval **set, struct interval *n)
 {
 	struct interval **last = last_of(set);
@@ -124,7 +127,8 @@ static void append(struct interval **set, struct interval *n)
 	*set = merge(*set, n);
 }
 
-/* Appends the nodes of `old` to `set` in order, and fills the gaps between *at and `to`. */
+/* Appends the nodes of `old` to `set` in order, and before each a range of `owner` that fills the
+ * gap from *at on. *at is then the end of the last node. */
 static int fill(struct interval **set, struct interval *old, u64 *at, u32 owner, u64 *fresh)
 {
 	struct interval *right, *gap;
@@ -149,7 +153,7 @@ static int fill(struct interval **set, struct interval *old, u64 *at, u32 owner,
 	return fill(set, right, at, owner, fresh) ? -ENOMEM : err;
 }
 
-/* Appends all of `rest`. Only its first node can be joined with its neighbour. */
+/* Appends all of `rest`. Only its first range can touch the last one of the set. */
 static void append_rest(struct interval **set, struct interval *rest)
 {
 	struct interval **first = first_of(&rest), *n = *first;

@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* sectors.c - one bit for each sector, in an open hash table of words of 64 sectors. */
+/* sectors.c - one bit for each sector of a file: rows of 64 bits in a hash table. */
 #include <stdlib.h>
 #include <string.h>
 #include "hash.h"
 #include "sectors.h"
 
 #define SECTOR 512ULL
-#define PART (64 * SECTOR)
-#define ROOM_MAX (1u << 20)       /* 16 MiB: 24 GiB of contiguous data, or 780,000 small files */
+#define PART (64 * SECTOR)        /* bytes of the file that a row is for: 32 KiB */
+/* Rows of the table at its largest, 16 MiB. Six eighths of them can be in use: enough for 24 GiB of
+ * contiguous data, or for 780,000 files of at most 32 KiB. */
+#define ROOM_MAX (1u << 20)
 #define RANGE_MAX (1ULL << 30)    /* longer than any request */
 
 struct sectors_part {
-	u32 file, at;             /* the key */
-	u64 bits;
+	u32 file, at;             /* the key; at: offset / PART */
+	u64 bits;                 /* one a sector, the lowest for the first */
 };
 
+/* The row of a part of a file, made if needed; NULL: the table is full, or no memory. */
 static struct sectors_part *part_of(struct sectors *s, u32 file, u32 at)
 {
 	const u32 key[] = { file, at };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* sectors.h - the sectors of files that were submitted in the run: how many of a request are new.
+/* sectors.h - remembers which sectors of files were submitted in the run, to tell how many bytes of
+ * a request are submitted for the first time.
  *
- * One bit for each sector of 512 bytes, 64 of them by file and position in one hash table, so that
+ * There is one bit for each sector of 512 bytes. A hash table has 64 of them in a row, so that
  * random writes cost no more than sequential ones.
  */
 #ifndef IOT_STREAM_SECTORS_H

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* identity.c - compares the header, the tables and the dictionaries of a file with those that a
- * version of iot makes. */
+/* identity.c - compares a file's header, tables and dictionaries (kind, cause, ...) with those that
+ * iot makes. */
 #include <errno.h>
 #include <stdio.h>
 #include "identity.h"
 #include "older.h"
 #include "schema.h"
 
-/* Reads the first column of the first row. Returns an SQLite code; SQLITE_OK when there is a
- * row. */
+/* Reads the first column of the first row of a query. Returns SQLITE_OK, or another SQLite code;
+ * SQLITE_CORRUPT when there is no row. */
 static int query_number(sqlite3 *db, const char *sql, s64 *out)
 {
 	sqlite3_stmt *st = NULL;
@@ -22,8 +22,8 @@ static int query_number(sqlite3 *db, const char *sql, s64 *out)
 	return rc == SQLITE_ROW ? SQLITE_OK : rc == SQLITE_DONE ? SQLITE_CORRUPT : rc;
 }
 
-/* Checks the tables that every report reads: quick_check of the whole store would read all
- * events. */
+/* Checks that the tables which every report reads are not damaged. A quick_check of the whole store
+ * would read all events. */
 static int check_pages(struct opener *o)
 {
 	static const char *const tables[] = { "run", "run_end", "process", "agg_total", "kind" };
@@ -49,14 +49,14 @@ static int check_pages(struct opener *o)
 	return 0;
 }
 
-/* Reports a format that is refused. */
+/* Reports that a store is refused because of its format. */
 static int fail_format(const struct opener *o, s64 version, const char *by, const char *cure)
 {
 	return fail_as(-ENOTSUP, 0, "%s was written by %s version of iot (format %lld, this is %u): %s",
 		       o->path, by, (long long)version, IOT_SCHEMA, cure);
 }
 
-/* Reads the header. *fresh: the store is empty. */
+/* Checks the header and the format. *fresh: the file is empty. */
 static int check_header(struct opener *o, bool *fresh)
 {
 	s64 id = 0, version = 0, objects = 0, is_other = 0;
@@ -70,7 +70,8 @@ static int check_header(struct opener *o, bool *fresh)
 		rc = query_number(o->db, "SELECT encoding <> 'UTF-8' FROM pragma_encoding", &is_other);
 	if (rc != SQLITE_OK)
 		return opener_fail(o, rc, "cannot be read");
-	if (is_other) /* SQLite 3.40 confuses it with the encoding of its temporary schema */
+	/* of a UTF-16 store SQLite 3.40 misreads the text in temporary views, which reports use */
+	if (is_other)
 		return fail_as(-EINVAL, 0, "%s is not a store of iot: its text is in UTF-16", o->path);
 	*fresh = !id && !version && !objects;
 	if (*fresh)
@@ -91,7 +92,8 @@ static int check_header(struct opener *o, bool *fresh)
 	return check_pages(o);
 }
 
-/* Adds the tables and columns that an older format lacks, as temporary views. */
+/* Adds the tables and columns that an older format lacks as temporary views. Then compares the
+ * dictionaries. */
 static int fill_older(struct opener *o)
 {
 	char which[128] = "";
@@ -107,8 +109,8 @@ static int fill_older(struct opener *o)
 	return rc == SQLITE_OK ? 0 : opener_fail(o, rc, "cannot be read");
 }
 
-/* Checks the tables of a store that is read. Its views are not used; a virtual table would run
- * code. */
+/* Checks the tables of a store that is only read. A virtual table is refused, because reading it
+ * would run code. Views of the store need no check: nothing uses them. */
 static int check_tables(struct opener *o)
 {
 	static const char sql[] = "SELECT name FROM sqlite_schema WHERE type = 'table' AND NOT rootpage";
@@ -126,8 +128,8 @@ static int check_tables(struct opener *o)
 	return err ?: fill_older(o);
 }
 
-/* Checks a store that is written: all its tables, indexes, triggers and views must be ours, and its
- * numbers must have the meaning that they have here. */
+/* Checks a store that is written to: all its tables, indexes, triggers and views must be those that
+ * this version makes, and so must its dictionaries, which say what the numbers mean. */
 static int check_schema(struct opener *o)
 {
 	char which[128] = "";
