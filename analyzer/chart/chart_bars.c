@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* chart_bars.c - bars that lie: names at their left, amounts at their right. On a logarithmic
- * scale, which has no zero for a bar to begin at, dots; of an interval a line with a dot. */
+/* chart_bars.c - horizontal bars, with their names to the left and their amounts to the right. On a
+ * logarithmic scale, which has no zero where a bar could begin, an amount is drawn as a dot. An
+ * interval is drawn as a line with a dot. */
 #include <math.h>
 #include "analyzer.h"
 #include "chart_parts.h"
 
-/* The sum of the items of one bar, and its label. */
+/* One bar: the sum of its items (or where they end), and its label. */
 struct bar {
 	double end;
 	bool there, absent, ranged;
@@ -51,11 +52,11 @@ bool bars_name_parts(const struct chart *c)
 	return true;
 }
 
-/* One bar of a panel, from the top. */
+/* The place of a bar in its panel. y: its middle, counted from the top of the panel. */
 struct slot { int row, bar; double y; };
 
-/* The bars of a panel in the order of its items; their number. The last one, which is none, has
- * the height of all. */
+/* Fills in the bars of a panel, in the order of the chart's items, and returns their number n.
+ * slot[n].y is the height of the panel. */
 static int slots_of(const struct picture *p, const struct chart *c, int panel, struct slot *slot)
 {
 	double y = 0;
@@ -87,7 +88,7 @@ static bool same_rows(const struct slot *a, const struct slot *b, int n)
 	return !n;
 }
 
-/* Widths of a panel's bars and of the text on both sides. */
+/* Widths of the text at a panel: names of rows, names of bars, amounts. */
 struct widths { double names, bars, labels; };
 
 static struct widths measure(const struct picture *p, const struct chart *c, int panel,
@@ -109,7 +110,7 @@ static struct widths measure(const struct picture *p, const struct chart *c, int
 	return r;
 }
 
-/* The scale of a panel, or the one that all share. */
+/* The scale of a panel. All panels share one, unless the chart gives each its own. */
 static struct axis scale_of(const struct chart *c, int panel)
 {
 	struct axis a = { .log = c->log, .high = 0 };
@@ -145,7 +146,7 @@ static bool is_in(const struct item *it, int panel, const struct slot *slot)
 	return it->panel == panel && it->row == slot->row && it->bar == slot->bar && !it->absent;
 }
 
-/* The last item of that part in a bar, or NULL. */
+/* The last item of a bar that belongs to the part, or NULL. */
 static const struct item *item_of(const struct chart *c, int panel, const struct slot *slot,
 				  int part)
 {
@@ -157,8 +158,9 @@ static const struct item *item_of(const struct chart *c, int panel, const struct
 	return NULL;
 }
 
-/* The span of a part of a bar, in values: behind the parts before it, or where it floats. False:
- * it is not there. */
+/* Finds where a part of a bar begins and ends, as values on the scale. It begins at the sum of the
+ * parts before it. A floating part, such as a step of a waterfall, has a begin and end of its own.
+ * False: the bar has no such part. */
 static bool span_of(const struct chart *c, int panel, const struct slot *slot, int part,
 		    double *low, double *end)
 {
@@ -179,7 +181,7 @@ static bool span_of(const struct chart *c, int panel, const struct slot *slot, i
 	return *end > *low;
 }
 
-/* One part of each bar, as rectangles; its name where there is room for it. */
+/* Draws one part of each bar as a rectangle, with the name of the part where that fits in. */
 static void put_part(struct picture *p, const struct chart *c, int panel, int part,
 		     const struct slot *slot, int n, const struct axis *a, double top)
 {
@@ -191,7 +193,7 @@ static void put_part(struct picture *p, const struct chart *c, int panel, int pa
 	for (k = 0; k < n; k++) {
 		if (!span_of(c, panel, &slot[k], part, &low, &end))
 			continue;
-		/* a step of a waterfall is visible next to millions of bytes */
+		/* a small step of a waterfall is drawn wide enough to be seen */
 		if (item_of(c, panel, &slot[k], part)->ranged)
 			end = fmax(end, low + 1.2 * (a->high - a->low) / (a->to - a->from));
 		x0 = axis_at(a, low);
@@ -210,8 +212,8 @@ static void put_part(struct picture *p, const struct chart *c, int panel, int pa
 		end_block(p);
 }
 
-/* Dots: of a logarithmic scale on a line through the whole plot, of intervals on a line from end
- * to end. */
+/* Draws one part of each bar as a dot on a line. The line crosses the plot on a logarithmic scale;
+ * for an interval it goes from the interval's one end to the other. */
 static void put_dots(struct picture *p, const struct chart *c, int panel, int part,
 		     const struct slot *slot, int n, const struct axis *a)
 {
@@ -246,6 +248,7 @@ static void put_dots(struct picture *p, const struct chart *c, int panel, int pa
 	}
 }
 
+/* Draws the dashed vertical line of `-- rule: N`. */
 static void put_rule(struct picture *p, double at, double high)
 {
 	put_clause(p, "using 1:2 notitle with lines lw thick dt (3*dash,2*dash) lc rgb \"#555555\"");
@@ -253,7 +256,8 @@ static void put_rule(struct picture *p, double at, double high)
 	end_block(p);
 }
 
-/* Names and amounts; an amount stands behind the dashed rule, where that would go through it. */
+/* Writes names and amounts. An amount through which the dashed rule would go is written to the
+ * right of the rule. */
 static void put_texts(struct picture *p, const struct chart *c, int panel, const struct slot *slot,
 		      int n, const struct axis *a, double top, double names, struct widths b)
 {
@@ -308,7 +312,7 @@ static void put_panel(struct picture *p, const struct chart *c, int panel, const
 	put_texts(p, c, panel, slot, n, &a, plot.y, names, b);
 }
 
-/* Have all panels the same bars, so that their names need to stand there once? */
+/* True when all panels have the same bars, so that one column of names is enough for all. */
 static bool is_shared(const struct picture *p, const struct chart *c, struct slot *slot,
 		      size_t room)
 {
@@ -359,7 +363,7 @@ double bars_put(struct picture *p, const struct chart *c, int first, int n)
 		high = fmax(high, of[slots[i]].y);
 		b[i] = measure(p, c, first + i, of, slots[i], fmax(w, 0.55 * p->width));
 	}
-	/* panels with one set of names have it once */
+	/* panels that share their names have them once, to the left of the first */
 	shared = share ? b[0].names + b[0].bars + 1.2 * p->font : 0;
 	for (i = 0; i < n; i++) {
 		bool named = !share || !i;

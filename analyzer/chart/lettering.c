@@ -7,7 +7,7 @@
 #include "text.h"
 #include "utf8.h"
 
-/* Advance widths of DejaVu Sans from blank to ~, in thousandths of its size. */
+/* Advance widths of the characters from space to ~ in DejaVu Sans, in thousandths of the size. */
 static const short widths[] = {
 	318, 401, 460, 838, 636, 950, 780, 275, 390, 390, 500, 838, 318, 361, 318, 337, 636, 636, 636,
 	636, 636, 636, 636, 636, 636, 636, 337, 337, 838, 838, 838, 531, 1000, 684, 686, 698, 770, 632,
@@ -16,7 +16,7 @@ static const short widths[] = {
 	278, 974, 634, 612, 635, 635, 411, 521, 392, 634, 592, 818, 592, 592, 525, 636, 337, 636, 838,
 };
 
-/* Ranges that DejaVu Sans and its bold have, for sure. */
+/* True for characters that both DejaVu Sans and DejaVu Sans Bold certainly have. */
 static bool font_has(long code)
 {
 	static const struct { long from, to;
@@ -33,8 +33,9 @@ static bool font_has(long code)
 	return false;
 }
 
-/* Never less than it is: of other letters the widest, and what another font has may be wider than
- * high. */
+/* The width of a character as a fraction of the size, or more than that. Beyond ASCII each letter
+ * of DejaVu Sans counts as wide as the widest; combining marks take no room. A character that only
+ * another font has may be wider than the size. */
 static double char_width(long code)
 {
 	if (code >= ' ' && code <= '~')
@@ -46,7 +47,7 @@ static double char_width(long code)
 	return code == 0x2026 ? 1.0 : 1.1;
 }
 
-/* Bold is at most 15 % wider. */
+/* DejaVu Sans Bold is at most 15 % wider. */
 double lettering_width(const char *plain, double size, bool bold)
 {
 	size_t len = strlen(plain), n;
@@ -60,7 +61,7 @@ double lettering_width(const char *plain, double size, bool bold)
 	return w * size * (bold ? 1.15 : 1);
 }
 
-/* Bytes of the text that fit from its begin, whole characters. */
+/* Number of bytes at the begin of a text that fit into `room`, in whole characters. */
 static size_t head_bytes(const char *p, double room, double size, bool bold)
 {
 	size_t len = strlen(p), at = 0, n;
@@ -76,6 +77,7 @@ static size_t head_bytes(const char *p, double room, double size, bool bold)
 	return at;
 }
 
+/* Offset of the longest end of a text that fits into `room`, in whole characters. */
 static size_t tail_bytes(const char *p, double room, double size, bool bold)
 {
 	size_t at = 0, n, len = strlen(p);
@@ -103,7 +105,7 @@ char *lettering_fit(const char *plain, double room, double size, bool bold)
 	return cut;
 }
 
-/* The text with U+FFFD for what the font does not have. Allocated. */
+/* Returns a copy of the text, to be freed, with U+FFFD for each character that the font lacks. */
 static char *with_font(const char *plain)
 {
 	size_t len = strlen(plain), n;
@@ -118,7 +120,6 @@ static char *with_font(const char *plain)
 		*out = '\0';
 	return buf;
 }
-
 
 void lettering_put(FILE *data, const char *plain)
 {

@@ -8,7 +8,7 @@
 #include "table_writer.h"
 #include "text.h"
 
-/* Formats for programs have all columns and all digits. */
+/* For formats that programs read: all columns, one row a line. */
 #define FOR_PROGRAMS .end_row = "\n", .all = true, .plain_names = true
 
 const struct table_markup markup_csv = { text_csv, .between = ",", .exact = true, FOR_PROGRAMS };
@@ -36,6 +36,7 @@ bool table_shows(const struct grid *t, int col, const struct table_markup *m)
 	return m->all || (!column_hidden(t, col) && !(m->least && column_bound(t, col)));
 }
 
+/* The text of a cell in the markup, to be freed; NULL: no memory. */
 static char *cell_written(const struct cell *c, const struct table_markup *m)
 {
 	char *s = (m->exact ? cell_exact : cell_string)(c, ABSENT, m->escape), *safe;
@@ -47,7 +48,8 @@ static char *cell_written(const struct cell *c, const struct table_markup *m)
 	return safe;
 }
 
-/* The bound that stands in front of a value, where bounds are no columns. */
+/* The mark that is written before a value which is a bound; NULL: none. Bounds stand in the column
+ * before that of the value. */
 static const char *bound_of(const struct grid *t, size_t row, int col, const struct table_markup *m)
 {
 	const struct cell *c = m->least && col && column_bound(t, col - 1) ?

@@ -15,19 +15,22 @@ struct table_markup {
 	const char *begin_text, *begin_number, *end_cell; /* around a cell, by its type */
 	const char *begin_names, *end_names;              /* NULL: as around a row */
 	const char *begin_name, *end_name;
-	const char *least, *most; /* stand in place of a bound; NULL: bounds are columns */
-	bool all;                 /* hidden columns too */
+	/* Marks before a value that is a lower or an upper bound ("≥ "), in place of the column of
+	 * bounds (">=", "<="). NULL: that column is written instead. */
+	const char *least, *most;
+	bool all;                 /* hidden columns as well */
 	bool exact;               /* numbers with all their digits */
-	bool plain_names;         /* names of columns are not escaped */
-	bool terminal;            /* also escaped for a terminal */
+	bool plain_names;         /* names of columns as they are, not escaped */
+	bool terminal;            /* control characters escaped, for output to a terminal */
 };
 
 extern const struct table_markup markup_csv, markup_tsv, markup_latex, markup_markdown, markup_html;
 
-/* Is the column written as one of its own? */
+/* True when the markup writes the column: all of them with `all`, else neither hidden columns nor
+ * columns with bounds that `least` and `most` replace. */
 bool table_shows(const struct grid *t, int col, const struct table_markup *m);
 
-/* Each writes one line of the table, the names of columns or a row. Returns 0 or -ENOMEM. */
+/* Write the line with the names of the columns, and one row. Return 0 or -ENOMEM. */
 int table_names(FILE *out, const struct grid *t, const struct table_markup *m);
 int table_row(FILE *out, const struct grid *t, size_t row, const struct table_markup *m);
 
