@@ -8,16 +8,24 @@
 struct sqlite3;
 
 enum volume_measure { MEASURE_BYTES, MEASURE_OPS, MEASURE_DONE, MEASURE_TOUCHED };
+
+/* The devices on which a volume counts: all, leaf devices, devices that are no leaf, devices at the
+ * bottom of the stack. */
 enum volume_place { ANYWHERE, LEAF, STACKED, BOTTOM };
+
+/* Another numbering: bits that say what one device is. Views compute them (column `place` of
+ * v_cell) for the SQL function volume_has(). */
+enum { IS_LEAF = 1, IS_BOTTOM = 2 };
 
 struct volume {
 	const char *symbol, *name, *needs, *class, *rest;
 	u8 measure, place;      /* enum volume_measure, enum volume_place */
-	u8 kind;                /* the one kind that counts; KIND_NONE: */
-	char dir;               /* the kinds of this direction and these layers */
-	u32 layers, flags, flags_not;
-	u64 causes, subs;      /* the last bit of subs stands for that detail and all after it */
-	bool unless_vfs, of_load, of_volume;
+	u8 kind;                /* the one kind that counts; KIND_NONE: see dir and layers */
+	char dir;               /* all kinds of this direction ('r', 'w') ... */
+	u32 layers;             /* ... and of these layers, as bits */
+	u32 flags, flags_not;   /* one of flags must be set, 0: none need be; none of flags_not */
+	u64 causes, subs;       /* masks; 0: any. The last bit of subs stands for SUB 63 and above */
+	bool unless_vfs, of_load, of_logical;
 };
 
 #define BIT(n) (1ULL << (n))
@@ -38,7 +46,7 @@ static const struct volume volumes[] = {
 #include "volumes.def"
 };
 
-/* Numbers of rows: VOLUME_S is that of S. */
+/* Numbers of rows: VOLUME_S is the first row of S. */
 #define ROW_AT_(line) VOLUME_row_##line
 #define ROW_AT(line) ROW_AT_(line)
 enum volume_row {
@@ -48,11 +56,11 @@ enum volume_row {
 	VOLUME_MAX
 };
 
-/* Do operations of that kind count, whatever their other properties are? */
+/* True when operations of that kind can count in the row, whatever their other properties are. */
 bool volume_kind(enum volume_row, u8 kind);
 
-/* Does an operation of a kind that counts also have the right cause, detail and flags? The device
- * is not checked. */
+/* True when an operation of a kind that counts has the cause, detail (SUB) and flags that the row
+ * wants. Its device is not checked. */
 static inline bool volume_has(enum volume_row row, u8 cause, u8 sub, u32 flags)
 {
 	const struct volume *v = &volumes[row];
@@ -62,13 +70,14 @@ static inline bool volume_has(enum volume_row row, u8 cause, u8 sub, u32 flags)
 	       (!v->flags || v->flags & flags) && !(v->flags_not & flags);
 }
 
-/* Do that for all rows of a volume: the one of its name, and those that follow it with ALSO. */
+/* Check all rows of a volume: `row` is VOLUME_x, its first, and its rows of ALSO follow. True when
+ * one of them counts. */
 bool volume_sums_kind(enum volume_row, u8 kind);
 bool volume_sums(enum volume_row, u8 kind, u8 cause, u8 sub, u32 flags);
 
 /* Adds to a connection the temporary table `volume` (the rows, one for each kind that counts), the
  * temporary table `loss` (one row for each class of volumes that a loss spoils), and the function
- * volume_has(row, cause, sub, flags, place), whose place is 1 on a leaf, 2 at the bottom, 3 both.
+ * volume_has(row, cause, sub, flags, place), whose `place` is the sum of IS_LEAF and IS_BOTTOM.
  * Returns an SQLite code. */
 int volume_register(struct sqlite3 *db);
 

@@ -6,8 +6,8 @@ CREATE TEMP TABLE v_kind AS
 SELECT k.id, k.name AS kind, k.dir, l.id AS layer_id, l.name AS layer, l.name IN ('syscall', 'uring') AS app
 FROM kind k JOIN layer l ON l.id = k.layer;
 
--- The devices that the ledger of the load names, and partitions and volumes on them: I/O of file systems there is the
--- load's. A loop device's bytes are on the disk again.
+-- The devices that the ledger of the load names, and the partitions and logical devices (dm, md) on them: I/O of file
+-- systems there is the load's. Loop devices are left out, since their bytes are counted on the disk below.
 CREATE TEMP TABLE v_load_device AS
 WITH RECURSIVE lies AS MATERIALIZED (
        SELECT l.dev, l.below FROM ask JOIN level l ON l.run = ask.run WHERE l.how <> 'loop'),
@@ -45,9 +45,9 @@ LEFT JOIN (SELECT ask.per, c.id, c.name FROM ask JOIN carrier c ON ask.per = 'ca
 CREATE TEMP TABLE v_counts AS
 SELECT v.row, v.sym, v.kind, v.measure, v.of_load FROM volume v JOIN v_measured m
 WHERE NOT (v.unless_vfs AND m.vfs IS NOT NULL)
-  AND NOT (v.of_volume AND NOT (EXISTS (SELECT 1 FROM v_device WHERE NOT leaf AND type <> 'partition')
-                                AND EXISTS (SELECT 1 FROM flag f JOIN v_run_total t ON t.flags & f.id
-                                            WHERE f.name = 'PASSED')));
+  AND NOT (v.of_logical AND NOT (EXISTS (SELECT 1 FROM v_device WHERE NOT leaf AND type <> 'partition')
+                                 AND EXISTS (SELECT 1 FROM flag f JOIN v_run_total t ON t.flags & f.id
+                                             WHERE f.name = 'PASSED')));
 CREATE INDEX temp.v_counts_kind ON v_counts(kind);
 
 -- Each aggregate once for each volume that it is part of, with the amount that counts there.

@@ -19,6 +19,7 @@ bool volume_kind(enum volume_row row, u8 kind)
 	return v->layers & BIT(word->layer) && word->dir == v->dir;
 }
 
+/* True when row n belongs to the volume whose first row is `row`. */
 static bool is_of(enum volume_row row, size_t n)
 {
 	return n < VOLUME_MAX && !strcmp(volumes[n].symbol, volumes[row].symbol);
@@ -60,7 +61,7 @@ static void put_row(FILE *f, const struct volume *v, unsigned int kind)
 	put_text(f, v->needs);
 	put_text(f, v->class);
 	put_text(f, v->rest);
-	fprintf(f, "%u,%u,%d,%d,%d)", v->measure, kind, v->unless_vfs, v->of_load, v->of_volume);
+	fprintf(f, "%u,%u,%d,%d,%d)", v->measure, kind, v->unless_vfs, v->of_load, v->of_logical);
 }
 
 static const struct { const char *layer, *what, *spoils; } losses[] = {
@@ -68,8 +69,8 @@ static const struct { const char *layer, *what, *spoils; } losses[] = {
 #include "kinds.def"
 };
 
-/* Writes one row for each class of volumes that a loss spoils; one with NULL where it spoils
- * none. */
+/* Writes one row for each class of volumes that a loss spoils. A loss that spoils none gets a row
+ * with NULL. */
 static void put_loss(FILE *f, size_t i, size_t *rows)
 {
 	const char *word = losses[i].spoils;
@@ -83,12 +84,12 @@ static void put_loss(FILE *f, size_t i, size_t *rows)
 	} while (word[-1]);
 }
 
-/* Does a volume count on a device? place: 1 on a leaf, 2 at the bottom, 3 both. */
-static bool is_placed(const struct volume *v, int place)
+/* True when a volume counts on a device. device: IS_LEAF, IS_BOTTOM. */
+static bool is_placed(const struct volume *v, int device)
 {
 	if (v->place == ANYWHERE)
 		return true;
-	return v->place == BOTTOM ? place & 2 : (place & 1) == (v->place == LEAF);
+	return v->place == BOTTOM ? device & IS_BOTTOM : !!(device & IS_LEAF) == (v->place == LEAF);
 }
 
 static void sql_volume_has(sqlite3_context *ctx, int argc, sqlite3_value **argv)
@@ -111,7 +112,7 @@ int volume_register(struct sqlite3 *db)
 	if (!f)
 		return SQLITE_NOMEM;
 	fprintf(f, "CREATE TEMP TABLE volume(row INTEGER, sym TEXT, name TEXT, needs TEXT, class TEXT, rest TEXT,"
-		" measure INTEGER, kind INTEGER, unless_vfs INTEGER, of_load INTEGER, of_volume INTEGER)");
+		" measure INTEGER, kind INTEGER, unless_vfs INTEGER, of_load INTEGER, of_logical INTEGER)");
 	for (i = 0; i < VOLUME_MAX; i++)
 		for (k = 0; k < KIND_MAX; k++)
 			if (volume_kind(i, k)) {
