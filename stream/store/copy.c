@@ -179,13 +179,11 @@ static int prepare_table(struct table_copy *t)
 	return rc;
 }
 
-static s64 device_of(const struct copy *c, s64 dev)
+s64 copy_device(const struct copy_device *device, size_t n, s64 dev)
 {
-	size_t i;
-
-	for (i = 0; i < c->devices; i++)
-		if (c->device[i].from == dev)
-			return c->device[i].to;
+	for (; n--; device++)
+		if (device->from == dev)
+			return device->to;
 	return dev;
 }
 
@@ -219,7 +217,7 @@ static int bind_one(const struct table_copy *t, int i)
 	case NAME:
 		return bind_named(c, t->insert, i + 1, value);
 	case DEVICE:
-		return bind_id(t->insert, i + 1, absent, device_of(c, number));
+		return bind_id(t->insert, i + 1, absent, copy_device(c->device, c->devices, number));
 	case PROCESS:
 		return bind_id(t->insert, i + 1, absent, number + (number > 2 ? c->processes : 0));
 	case FILE_ID:

@@ -28,6 +28,9 @@ struct copy {
 	size_t devices;
 };
 
+/* Returns the number of a device in the merged run: as it is when no row of `device` renames it. */
+s64 copy_device(const struct copy_device *device, size_t n, s64 dev);
+
 /* Copies the run. Returns an SQLite code, and the table that it is about in *table. Adds the number
  * of rows to *rows. */
 int copy_run(const struct copy *c, const char **table, u64 *rows);

@@ -223,16 +223,6 @@ static u32 free_number(const struct merge *m, size_t i)
 	return dev;
 }
 
-static u32 number_of(const struct part *p, u32 dev)
-{
-	size_t i;
-
-	for (i = 0; i < p->devices; i++)
-		if (p->device[i].from == dev)
-			return p->device[i].to;
-	return dev;
-}
-
 /* Collects the devices that any row names, also those without a record, and numbers them. Parts of
  * one machine have the same numbers. */
 static int find_devices(struct merge *m, size_t i)
@@ -257,7 +247,8 @@ static int find_devices(struct merge *m, size_t i)
 			break;
 		p->device = more;
 		p->device[p->devices].from = dev;
-		p->device[p->devices].to = p->twin ? number_of(p->twin, dev) : taken ? free_number(m, i) : dev;
+		p->device[p->devices].to = p->twin ? copy_device(p->twin->device, p->twin->devices, dev) :
+					   taken ? free_number(m, i) : dev;
 		p->devices++;
 	}
 	sqlite3_finalize(st);
