@@ -31,21 +31,15 @@ static int ask_run(const struct options *o, const struct set_run *r, const char 
 	static const char what[] =
 		"SELECT * FROM v_compare WHERE CASE WHEN :each OR :system IS NOT NULL THEN rank < 4 ELSE rank = 4 END";
 	static const char which[] = "SELECT * FROM v_compare_run";
-	struct ask ask = { .run = r->run,
-			   .per = per_names[o->per],
-			   .system = o->system,
-			   .rules = rules,
-			   .systems = "v_process",
-			   .each = o->has_per,
-			   .has_logical = o->has_logical,
-			   .logical_bytes = o->logical_bytes,
-			   .copies = o->copies,
-			   .shares = o->shares };
+	struct ask ask = options_ask(o, rules);
 	struct store *s = NULL;
-	int err = store_open(&s, r->store) ?: store_ask(s, &ask) ?:
-		  report_views(s, o->reports, what, "v_process v_compare_run") ?:
-		  store_asked(s, o->system);
+	int err;
 
+	ask.run = r->run;
+	ask.per = per_names[o->per];
+	err = store_open(&s, r->store) ?: store_ask(s, &ask) ?:
+	      report_views(s, o->reports, what, "v_process v_compare_run") ?:
+	      store_asked(s, o->system);
 	if (!err)
 		err = store_query(s, "compare", what, NULL, values);
 	if (!err)

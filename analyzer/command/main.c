@@ -181,35 +181,27 @@ static int answer_report(const struct options *o, const char *name, const char *
 	auto_free char *rules = report_text(NULL, "systems.json"), *systems = report_line(text, "systems");
 	auto_free char *lines_by = report_line(text, "by"), *carried = report_line(text, "by carrier");
 	bool own = o->per > PER_ALL || (o->per == PER_CARRIER && carried && !strcmp(carried, "always"));
-	struct ask ask = { .per = lines_by ?: per_names[own ? 0 : o->per],
-			   .by = part_of(o, name),
-			   .step = o->step,
-			   .system = o->system,
-			   .rules = rules,
-			   .systems = systems ?: about_store ? NULL : "v_process",
-			   .about_store = about_store,
-			   .plot = o->plot,
-			   .cdf = o->cdf,
-			   .once = o->once,
-			   .select = &o->select,
-			   .all_rows = o->select.wheres || o->select.sort || o->select.top,
-			   .has_ops = o->has_ops,
-			   .ops = o->ops,
-			   .has_logical = o->has_logical,
-			   .logical_bytes = o->logical_bytes,
-			   .copies = o->copies,
-			   .shares = o->shares,
-			   .ledger = ledger,
-			   .ledger_name = o->ledger,
-			   .each = o->has_per,
-			   .limit = o->limit,
-			   .limits = o->limits };
+	struct ask ask = options_ask(o, rules);
 	auto_free struct limit *limits = NULL;
 	struct comparison base = { 0 };
 	struct answer a = { .exact = o->exact };
 	struct look look = { .title = o->title, .no_head = o->no_head, .grey = o->grey };
 	int err = check_plot(o, name, text), mismatch = 0;
 
+	ask.per = lines_by ?: per_names[own ? 0 : o->per];
+	ask.by = part_of(o, name);
+	ask.step = o->step;
+	ask.systems = systems ?: about_store ? NULL : "v_process";
+	ask.about_store = about_store;
+	ask.plot = o->plot;
+	ask.cdf = o->cdf;
+	ask.once = o->once;
+	ask.select = &o->select;
+	ask.all_rows = o->select.wheres || o->select.sort || o->select.top;
+	ask.has_ops = o->has_ops;
+	ask.ops = o->ops;
+	ask.ledger = ledger;
+	ask.limits = o->limits;
 	if (!err && look_size(&look, o->size ?: "screen"))
 		err = fail_size(o->size);
 	if (!err)

@@ -113,6 +113,20 @@ static const struct option_row rows[] = {
 	{ "--version", NULL, OPT_FLAG, AT(version), 0, NULL, "the version" },
 };
 
+struct ask options_ask(const struct options *o, const char *rules)
+{
+	return (struct ask){ .per = per_names[o->per > PER_ALL ? 0 : o->per],
+			     .system = o->system,
+			     .rules = rules,
+			     .systems = "v_process",
+			     .each = o->has_per,
+			     .has_logical = o->has_logical,
+			     .logical_bytes = o->logical_bytes,
+			     .copies = o->copies,
+			     .shares = o->shares,
+			     .ledger_name = o->ledger };
+}
+
 static int take_choice(const struct option_row *r, const char *value, int *out)
 {
 	struct near n = { .given = value };

@@ -4,6 +4,7 @@
 #define IOT_ANALYZER_OPTIONS_H
 
 #include "limit.h"
+#include "query.h"
 #include "select.h"
 
 /* Says why a command has no line a carrier, and which have. Returns EXIT_USAGE. */
@@ -40,6 +41,10 @@ struct options {
  * does. */
 enum { PER_CARRIER = 8, PER_ALL = 10, PER_COMPONENT = 14 };
 extern const char *const per_names[];
+
+/* Returns the question that options of all reports make: whose lines, and what clients had
+ * acknowledged (without --ledger, which payload_read() reads). */
+struct ask options_ask(const struct options *o, const char *rules);
 
 /* Reads the command line. Returns 0, or EXIT_USAGE with one line on stderr. */
 int options_read(struct options *o, int argc, char **argv);

@@ -489,21 +489,12 @@ static int page_of(struct page *p, const struct rec_load *ledger)
 {
 	const struct options *o = p->o;
 	auto_free char *rules = report_text(NULL, "systems.json");
-	struct ask ask = { .per = per_names[o->per > PER_ALL ? 0 : o->per],
-			   .system = o->system,
-			   .rules = rules,
-			   .systems = "v_process",
-			   .plot = true,
-			   .has_logical = o->has_logical,
-			   .logical_bytes = o->logical_bytes,
-			   .copies = o->copies,
-			   .shares = o->shares,
-			   .ledger = ledger,
-			   .ledger_name = o->ledger,
-			   .each = o->has_per };
+	struct ask ask = options_ask(o, rules);
 	int err = store_run(p->store, o->run, &p->run);
 
 	ask.run = p->run;
+	ask.plot = true;
+	ask.ledger = ledger;
 	if (!err && !rules)
 		err = fail_as(EXIT_DATA, errno, "cannot read systems.json");
 	return err ?: count_events(p) ?: ask_all(p, &ask) ?: place_page(p);

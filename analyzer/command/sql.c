@@ -114,28 +114,19 @@ static int answer_all(struct session *s)
 int sql(const struct options *o)
 {
 	auto_free char *rules = report_text(NULL, "systems.json");
-	struct ask ask = { .per = per_names[o->per > PER_ALL ? 0 : o->per],
-			   .system = o->system,
-			   .rules = rules,
-			   .systems = "v_process",
-			   .plot = true,
-			   .cdf = o->cdf,
-			   .has_ops = o->has_ops,
-			   .ops = o->ops,
-			   .step = o->step,
-			   .has_logical = o->has_logical,
-			   .logical_bytes = o->logical_bytes,
-			   .copies = o->copies,
-			   .shares = o->shares,
-			   .each = o->has_per };
+	struct ask ask = options_ask(o, rules);
 	struct session s = { .o = o };
 	struct payload p = { 0 };
 	int err = rules ? 0 : fail_as(EXIT_DATA, errno, "cannot read systems.json");
 
 	if (!err && o->ledger)
 		err = payload_read(&p, o->ledger);
+	ask.plot = true;
+	ask.cdf = o->cdf;
+	ask.has_ops = o->has_ops;
+	ask.ops = o->ops;
+	ask.step = o->step;
 	ask.ledger = o->ledger ? &p.load : NULL;
-	ask.ledger_name = o->ledger;
 	err = err ?: store_open(&s.store, o->arg[1]) ?: store_run(s.store, o->run, &ask.run) ?:
 	      store_ask(s.store, &ask);
 	s.views = err ? NULL : views_load(s.store, o->reports);
