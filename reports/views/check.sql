@@ -10,8 +10,8 @@ ON instr(a.words, ' dev=' || d.device || ' ') OR instr(a.words, ' dev=/dev/' || 
    OR instr(a.words, ' dev=' || devno(d.dev) || ' ')
 UNION SELECT t.dev FROM asked a JOIN ask JOIN node n ON n.run = ask.run JOIN truth t ON t.run = ask.run;
 
--- Devices on that disk: partitions, volumes, loop devices, file systems with numbers of their own. apart: it lies on
--- another disk as well, whose requests the run does not have.
+-- Devices on that disk: partitions, logical devices (dm, md), loop devices, file systems with numbers of their own.
+-- apart: the device lies on another disk as well, whose requests the run does not have.
 CREATE TEMP TABLE v_only_disk AS
 WITH RECURSIVE lies AS MATERIALIZED (SELECT l.dev, l.below FROM ask JOIN level l ON l.run = ask.run),
      above(dev) AS (SELECT dev FROM v_named_disk

@@ -31,7 +31,7 @@ INSERT INTO temp.v_explain_word VALUES
         'fewer files, or a longer time between checkpoints of its journal (a larger one)');
 
 -- The journals that traced processes had written, and on btrfs its trees, by the type of their blocks. A disk has the
--- file system of the partitions and volumes on it, where they have the same.
+-- file system of the partitions and logical devices on it, where all have the same.
 CREATE TEMP TABLE v_explain_fs AS
 SELECT d.dev, d.device,
        COALESCE(d.fs, (SELECT MIN(u.fs) FROM v_device u WHERE u.parent = d.dev AND NOT u.leaf
