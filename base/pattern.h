@@ -2,10 +2,10 @@
 /* pattern.h - shell-like patterns for names and paths, matched in time linear in pattern x subject.
  *
  *   c       the byte c                  \c      the byte c, without its special meaning
- *   ?       one byte, not '/'           [a-z_]  one byte of the class, [!a-z] one outside it; not '/'
+ *   ?       one byte, not '/'           [a-z_]  one byte of these, [!a-z] one outside; not '/'
  *   *       any bytes, not '/'          **      any bytes
  *           ** followed by '/' at the start or after a '/': any number of components, also none
- *   {uuid}  8-4-4-4-12 hex digits       {digits} {hex}  one or more;  {digits:8} {hex:24}  exactly N
+ *   {uuid}  8-4-4-4-12 hex digits       {digits} {hex}  one or more; {digits:8} {hex:24} exactly N
  *
  * There is no backtracking: the time is at most states x bytes for any pattern.
  */

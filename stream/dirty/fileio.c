@@ -181,7 +181,8 @@ static int sql_error(sqlite3 *db, s64 run)
 /* Does the run have all events of writing calls and of submitted bytes? */
 static const char complete_sql[] =
 	"SELECT count(*) FROM run r WHERE r.run = ?1 AND r.events <> 0"
-	" AND NOT EXISTS (SELECT 1 FROM lost l WHERE l.run = r.run AND l.n <> 0 AND l.effect IN ('events', 'bytes')"
+	" AND NOT EXISTS (SELECT 1 FROM lost l WHERE l.run = r.run AND l.n <> 0"
+	" AND l.effect IN ('events', 'bytes')"
 	" AND l.layer IN ('syscall', 'uring', 'cache', 'fs', 'block', 'all'))";
 
 static int is_complete(sqlite3 *db, s64 run, bool *yes)
@@ -201,14 +202,17 @@ static int is_complete(sqlite3 *db, s64 run, bool *yes)
 /* Files and owners with shared bytes, with the sums that were submitted, and that devices wrote. */
 static const char shared_sql[] =
 	"SELECT file, owner, sum(fs_write_bytes), sum(dev_write_bytes) FROM file_io WHERE run = ?1"
-	" AND (file, owner) IN (SELECT file, owner FROM file_io WHERE run = ?1 AND component = ?2) GROUP BY file, owner";
+	" AND (file, owner) IN (SELECT file, owner FROM file_io WHERE run = ?1 AND component = ?2)"
+	" GROUP BY file, owner";
 
 /* ?5: device bytes are known too, because everything that was submitted was written */
 static const char clear_sql[] =
-	"UPDATE file_io SET fs_write_bytes = 0, dev_write_bytes = CASE WHEN ?5 THEN 0 ELSE dev_write_bytes END"
+	"UPDATE file_io SET fs_write_bytes = 0,"
+	" dev_write_bytes = CASE WHEN ?5 THEN 0 ELSE dev_write_bytes END"
 	" WHERE run = ?1 AND file = ?2 AND owner = ?3";
 static const char put_sql[] =
-	"INSERT INTO file_io(run, file, owner, component, read_ops, read_bytes, write_ops, write_bytes, sync_ops,"
+	"INSERT INTO file_io(run, file, owner, component, read_ops, read_bytes, write_ops,"
+	" write_bytes, sync_ops,"
 	" fs_read_bytes, fs_write_bytes, dev_read_bytes, dev_write_bytes)"
 	" VALUES(?1, ?2, ?3, ?4, 0, 0, 0, 0, 0, 0, ?6, 0, CASE WHEN ?5 THEN ?6 ELSE 0 END)"
 	" ON CONFLICT DO UPDATE SET fs_write_bytes = excluded.fs_write_bytes,"

@@ -19,7 +19,8 @@ static char *events_sql(s64 first, bool sorted)
 
 	if (!f)
 		return NULL;
-	fprintf(f, "SELECT ts_ns, kind, offset, size, bytes, owner, task, file, flags, sub, cause, queue_ns, dur_ns, dev"
+	fprintf(f, "SELECT ts_ns, kind, offset, size, bytes, owner, task, file, flags, sub,"
+		" cause, queue_ns, dur_ns, dev"
 		" FROM event WHERE rowid >= %lld AND run = ?1 AND kind IN (", (long long)first);
 	for (k = 0; k < KIND_MAX; k++)
 		if (ledger_wants(k))
@@ -179,7 +180,8 @@ static int look_for_reals(struct ledger *g)
 {
 	s64 reals;
 
-	if (number(g, "SELECT EXISTS (SELECT 1 FROM temp.ledger_part WHERE 'real' IN (typeof(touched), typeof(dirtied),"
+	if (number(g, "SELECT EXISTS (SELECT 1 FROM temp.ledger_part"
+			" WHERE 'real' IN (typeof(touched), typeof(dirtied),"
 		   " typeof(absorbed), typeof(written), typeof(direct), typeof(submitted), typeof(cancelled),"
 		   " typeof(dirty_end), typeof(dirty_late),"
 		   " typeof(dirty_start), typeof(unexpected), typeof(covered))) AND ?1", 1, &reals))
@@ -214,7 +216,8 @@ static int play_again(struct ledger *g)
 static int apply_write_through(struct ledger *g)
 {
 	static const char sql[] =
-		"UPDATE temp.ledger_part SET absorbed = absorbed + dirtied - (written - dirty_start - unexpected),"
+		"UPDATE temp.ledger_part SET absorbed = absorbed + dirtied"
+		" - (written - dirty_start - unexpected),"
 		" dirtied = written - dirty_start - unexpected, cancelled = 0, dirty_end = 0, dirty_late = 0"
 		" WHERE file IN (SELECT f.id FROM file f"
 		" WHERE f.run = ?1 AND f.dev < 1 << 20"
@@ -239,8 +242,10 @@ static int apply_write_through(struct ledger *g)
  * its bytes is known. */
 static int apply_unknown(struct ledger *g)
 {
-	static const char sql[] = "UPDATE temp.ledger_part SET unexpected = unexpected + dirty_start, dirty_start = 0"
-		" WHERE dirty_start > 0 AND (NOT EXISTS (SELECT 1 FROM probe p WHERE p.run = ?1 AND p.chosen AND " WATCHED ")"
+	static const char sql[] = "UPDATE temp.ledger_part SET unexpected = unexpected + dirty_start,"
+		" dirty_start = 0"
+		" WHERE dirty_start > 0 AND (NOT EXISTS (SELECT 1 FROM probe p"
+		" WHERE p.run = ?1 AND p.chosen AND " WATCHED ")"
 		" OR (EXISTS (" NOBODY_DIRTIED ") AND file NOT IN (SELECT f.id FROM file f WHERE f.run = ?1"
 		" AND NOT EXISTS (" NOBODY_DIRTIED " AND ifnull(a.dev, f.dev) = f.dev))"
 		" AND (ledger_part.dev = 0 OR file IN (SELECT f.id FROM file f WHERE f.run = ?1)"

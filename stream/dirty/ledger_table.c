@@ -37,7 +37,8 @@ static void write_row(struct ledger *g, sqlite3_stmt *st, const struct row *r)
 	" written = written + excluded.written, direct = direct + excluded.direct," \
 	" submitted = submitted + excluded.submitted, cancelled = cancelled + excluded.cancelled," \
 	" dirty_end = dirty_end + excluded.dirty_end, dirty_late = dirty_late + excluded.dirty_late," \
-	" dirty_start = dirty_start + excluded.dirty_start, unexpected = unexpected + excluded.unexpected," \
+	" dirty_start = dirty_start + excluded.dirty_start," \
+	" unexpected = unexpected + excluded.unexpected," \
 	" covered = covered + excluded.covered"
 
 int ledger_join(struct ledger *g)
@@ -45,7 +46,8 @@ int ledger_join(struct ledger *g)
 	static const char sql[] =
 		"CREATE TEMP TABLE ledger_on AS SELECT * FROM temp.ledger_part WHERE dev > 0;"
 		" DELETE FROM temp.ledger_part WHERE dev > 0;"
-		" INSERT INTO temp.ledger_part SELECT file, owner, 0, " LEDGER_SUMS " FROM temp.ledger_on WHERE true" ADDS ";"
+		" INSERT INTO temp.ledger_part SELECT file, owner, 0, " LEDGER_SUMS
+		" FROM temp.ledger_on WHERE true" ADDS ";"
 		" DROP TABLE temp.ledger_on";
 
 	return sqlite3_exec(g->db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : ledger_sql_error(g);
@@ -54,7 +56,8 @@ int ledger_join(struct ledger *g)
 int ledger_spill(struct ledger *g)
 {
 	static const char make[] =
-		"CREATE TEMP TABLE IF NOT EXISTS ledger_part(file INTEGER, owner INTEGER, dev INTEGER, " LEDGER_SUMS ","
+		"CREATE TEMP TABLE IF NOT EXISTS ledger_part(file INTEGER, owner INTEGER,"
+		" dev INTEGER, " LEDGER_SUMS ","
 		" PRIMARY KEY(file, owner, dev)) WITHOUT ROWID";
 	static const char sql[] =
 		"INSERT INTO temp.ledger_part"

@@ -14,8 +14,8 @@
 #define PARTED_MAX 16              /* recent calls that write back part by part */
 
 /* The sums of a row of table `ledger`, in its order. */
-#define LEDGER_SUMS "touched, dirtied, absorbed, written, direct, submitted, cancelled, dirty_end, dirty_late," \
-	" dirty_start, unexpected, covered"
+#define LEDGER_SUMS "touched, dirtied, absorbed, written, direct, submitted, cancelled," \
+	" dirty_end, dirty_late, dirty_start, unexpected, covered"
 
 enum op_what {
 	OP_NONE, OP_WRITE, OP_DIRECT, OP_MMAP, OP_BIO, OP_BIO_DIRECT, OP_BIO_ZEROED, OP_CUT, OP_PUNCH,

@@ -111,8 +111,10 @@ int volume_register(struct sqlite3 *db)
 
 	if (!f)
 		return SQLITE_NOMEM;
-	fprintf(f, "CREATE TEMP TABLE volume(row INTEGER, sym TEXT, name TEXT, needs TEXT, class TEXT, rest TEXT,"
-		" measure INTEGER, kind INTEGER, unless_vfs INTEGER, of_load INTEGER, of_logical INTEGER)");
+	fprintf(f, "CREATE TEMP TABLE volume(row INTEGER, sym TEXT, name TEXT, needs TEXT,"
+		" class TEXT, rest TEXT,"
+		" measure INTEGER, kind INTEGER, unless_vfs INTEGER, of_load INTEGER,"
+		" of_logical INTEGER)");
 	for (i = 0; i < VOLUME_MAX; i++)
 		for (k = 0; k < KIND_MAX; k++)
 			if (volume_kind(i, k)) {

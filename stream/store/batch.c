@@ -255,7 +255,9 @@ int batch_store(struct batch *b)
  * both are not. */
 static int is_strict(sqlite3 *db, bool *strict)
 {
-	static const char sql[] = "SELECT strict FROM pragma_table_list WHERE schema = 'main' AND name = 'event'";
+	static const char sql[] =
+		"SELECT strict FROM pragma_table_list"
+		" WHERE schema = 'main' AND name = 'event'";
 	sqlite3_stmt *st = NULL;
 	int rc = sqlite3_prepare_v2(db, sql, -1, &st, NULL);
 

@@ -351,7 +351,8 @@ int copy_fail(struct opener *from, struct opener *to, int rc, const char *table)
 	int full = sqlite3_extended_errcode(to->db);
 
 	if ((rc & 0xff) == SQLITE_CONSTRAINT)
-		return fail_as(-EUCLEAN, 0, "%s is not as a version of iot made it: a row of table '%s' cannot be: %s",
+		return fail_as(-EUCLEAN, 0,
+			       "%s is not as a version of iot made it: a row of table '%s' cannot be: %s",
 			       from->path, table, sqlite3_errmsg(to->db));
 	return (full & 0xff) == (rc & 0xff) ? opener_fail(to, full, "cannot be written") :
 					      opener_fail(from, rc, "cannot be read");

@@ -73,7 +73,8 @@ int journal_begin(struct opener *o)
 	if (rc == SQLITE_OK && !wal)
 		rc = sqlite3_exec(o->db, TO_WAL, NULL, NULL, NULL);
 	if (is_busy(rc))
-		return fail_as(-EBUSY, 0, "%s: %s is reading it, and nothing can be written before it has done so: "
+		return fail_as(-EBUSY, 0,
+			       "%s: %s is reading it, and nothing can be written before it has done so: "
 			       "end that, or give a new file", o->path, holder_name(o, name, sizeof(name)));
 	return rc == SQLITE_OK ? 0 : opener_fail(o, rc, "cannot be set up");
 }
@@ -156,14 +157,17 @@ int journal_join(struct opener *o)
 	if (rc == SQLITE_OK)
 		return 0;
 	if (is_busy(rc))
-		return fail_as(0, 0, "%s: %s has it open, so the last of it stays in %s-wal, which belongs to it: "
+		return fail_as(0, 0,
+			       "%s: %s has it open, so the last of it stays in %s-wal, which belongs to it: "
 			       "when that has ended, `iot-analyze migrate %s` or the next run makes one file of them",
 			       o->path, holder_name(o, name, sizeof(name)), o->path, o->path);
 	if (opener_is_full(o, rc))
-		return fail_as(-ENOSPC, 0, "%s: no space left on the device to put %s-wal into it: both together are "
+		return fail_as(-ENOSPC, 0,
+			       "%s: no space left on the device to put %s-wal into it: both together are "
 			       "the store; make room, then `iot-analyze migrate %s` makes one file of them",
 			       o->path, o->path, o->path);
-	return opener_fail(o, rc, "it and its -wal, which together are the store, cannot be made one file");
+	return opener_fail(o, rc,
+			   "it and its -wal, which together are the store, cannot be made one file");
 }
 
 int journal_join_to_replace(struct opener *o)

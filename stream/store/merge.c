@@ -53,9 +53,11 @@ static char *text(sqlite3_stmt *st, int col)
 
 static int open_part(struct part *p, const struct merge_part *from)
 {
-	static const char sql[] = "SELECT r.host, r.label, r.kernel, r.uuid, r.wall_ns, r.boot_ns, e.dur_ns,"
+	static const char sql[] = "SELECT r.host, r.label, r.kernel, r.uuid, r.wall_ns, r.boot_ns,"
+		" e.dur_ns,"
 		" EXISTS (SELECT 1 FROM node n WHERE n.run = r.run),"
-		" (SELECT json_array(system, profile, logical_write_bytes, logical_read_bytes, begin_wall_ns) FROM load l"
+		" (SELECT json_array(system, profile, logical_write_bytes, logical_read_bytes,"
+		" begin_wall_ns) FROM load l"
 		" WHERE l.run = r.run)"
 		" FROM run r LEFT JOIN run_end e ON e.run = r.run WHERE r.run = ?1";
 	sqlite3_stmt *st = NULL;
@@ -174,8 +176,11 @@ static int find_clock(struct merge *m, size_t i)
 		s.two_ways = s.two_ways && (!k || q->skew.two_ways);
 		p->skew = s;
 	}
-	p->clock_from = p->skew.two_ways ? "data between the hosts, both ways: no byte is received before it was sent" :
-			p->skew.known ? "data between the hosts, one way: a bound, as if it took no time" :
+	if (p->skew.two_ways)
+		p->clock_from = "data between the hosts, both ways: no byte is received before it was sent";
+	else
+		p->clock_from = p->skew.known ?
+			"data between the hosts, one way: a bound, as if it took no time" :
 			"the hosts' own clocks: no connection between them was recorded whole, with events";
 	return rc == SQLITE_OK ? 0 : read_fail(p);
 }
@@ -293,11 +298,13 @@ static int check_overlap(struct merge *m, const struct part *p)
 /* Table temp.part of the new store holds the run and run_end of each part; note_part() sets the
  * columns that differ. */
 #define PART_COLUMNS(begin, called) \
-	"SELECT r.*, " begin " AS begin_ns, " called " AS called, e.dur_ns, e.status, e.horizon, e.dirty_bytes," \
+	"SELECT r.*, " begin " AS begin_ns, " called " AS called, e.dur_ns, e.status," \
+	" e.horizon, e.dirty_bytes," \
 	" e.events AS delivered, e.self_cpu_ns, e.probe_cpu_ns, e.rss_bytes, e.settle_ns" \
 	" FROM run r LEFT JOIN run_end e ON e.run = r.run"
 static const char make_parts[] =
-	"CREATE TEMP TABLE part AS " PART_COLUMNS("CAST(NULL AS INTEGER)", "CAST(NULL AS TEXT)") " WHERE 0";
+	"CREATE TEMP TABLE part AS "
+	PART_COLUMNS("CAST(NULL AS INTEGER)", "CAST(NULL AS TEXT)") " WHERE 0";
 static const char ask_part[] = PART_COLUMNS("NULL", "NULL") " WHERE r.run = ?1";
 
 static char *part_insert(int columns)
@@ -354,31 +361,42 @@ static int note_part(struct merge *m, size_t i)
 /* The merged run has the layers that all parts have; its other columns say what holds for all
  * parts. Filters name a device as it is called in the merged run. */
 static const char run_sql[] =
-	"CREATE TEMP TABLE filter AS SELECT run, iif(?1 < 2 OR instr(' ' || filters, ' dev=/') OR filters GLOB '*dev=[0-9]*', filters,"
+	"CREATE TEMP TABLE filter AS SELECT run, iif(?1 < 2 OR instr(' ' || filters, ' dev=/')"
+	" OR filters GLOB '*dev=[0-9]*', filters,"
 	"  replace(' ' || filters, ' dev=', ' dev=' || called || ':')) AS filters FROM temp.part;"
-	"INSERT INTO run(run, schema, uuid, label, host, kernel, machine, cpus, tool, command, filters, layers, tier,"
+	"INSERT INTO run(run, schema, uuid, label, host, kernel, machine, cpus, tool, command, filters,"
+	" layers, tier,"
 	"  events, settle, latency,"
 	"  wall_ns, boot_ns, utc_offset_s, map_bytes, attach_ns) "
-	"SELECT 1, MIN(schema), 'merged ' || (SELECT group_concat(uuid, ' ') FROM (SELECT uuid FROM temp.part ORDER BY uuid)),"
-	"  iif(COUNT(DISTINCT label) = 1 AND COUNT(label) = COUNT(*), MIN(label), NULL), group_concat(called, ' + '),"
+	"SELECT 1, MIN(schema), 'merged '"
+	" || (SELECT group_concat(uuid, ' ') FROM (SELECT uuid FROM temp.part ORDER BY uuid)),"
+	"  iif(COUNT(DISTINCT label) = 1 AND COUNT(label) = COUNT(*), MIN(label), NULL),"
+	" group_concat(called, ' + '),"
 	"  (SELECT group_concat(kernel, ' + ') FROM (SELECT DISTINCT kernel FROM temp.part ORDER BY run)),"
-	"  (SELECT group_concat(machine, ' + ') FROM (SELECT DISTINCT machine FROM temp.part ORDER BY run)), SUM(cpus),"
+	"  (SELECT group_concat(machine, ' + ') FROM (SELECT DISTINCT machine FROM temp.part"
+	" ORDER BY run)), SUM(cpus),"
 	"  (SELECT group_concat(tool, ' + ') FROM (SELECT DISTINCT tool FROM temp.part ORDER BY run)),"
-	"  (SELECT group_concat(command, ' + ') FROM (SELECT DISTINCT command FROM temp.part ORDER BY run)),"
-	"  (SELECT group_concat(trim(filters), ' + ') FROM (SELECT DISTINCT filters FROM temp.filter ORDER BY run)),"
+	"  (SELECT group_concat(command, ' + ') FROM (SELECT DISTINCT command FROM temp.part"
+	" ORDER BY run)),"
+	"  (SELECT group_concat(trim(filters), ' + ') FROM (SELECT DISTINCT filters FROM temp.filter"
+	" ORDER BY run)),"
 	"  (SELECT COALESCE(group_concat(name, ','), '') FROM (SELECT l.name FROM layer l WHERE NOT EXISTS"
-	"   (SELECT 1 FROM temp.part p WHERE NOT instr(',' || p.layers || ',', ',' || l.name || ',')) ORDER BY l.id)),"
+	"   (SELECT 1 FROM temp.part p WHERE NOT instr(',' || p.layers || ',', ',' || l.name || ','))"
+	" ORDER BY l.id)),"
 	"  iif(SUM(tier <> 'full'), 'reduced', 'full'), iif(MIN(events) = 0, 0, MAX(events)),"
 	"  iif(COUNT(DISTINCT settle) = 1, MIN(settle), 'none'),"
 	"  iif(COUNT(DISTINCT latency) = 1 AND COUNT(latency) = COUNT(*), MIN(latency), NULL),"
-	"  ?1, MIN(boot_ns), MIN(utc_offset_s), " OF_ALL("SUM", "map_bytes") ", " OF_ALL("MAX", "attach_ns")
+	"  ?1, MIN(boot_ns), MIN(utc_offset_s), " OF_ALL("SUM", "map_bytes") ", "
+	OF_ALL("MAX", "attach_ns")
 	"  FROM (SELECT * FROM temp.part ORDER BY run);"
-	"INSERT INTO run_end(run, dur_ns, status, horizon, settle_ns, dirty_bytes, events, self_cpu_ns, probe_cpu_ns,"
+	"INSERT INTO run_end(run, dur_ns, status, horizon, settle_ns, dirty_bytes, events, self_cpu_ns,"
+	" probe_cpu_ns,"
 	"  rss_bytes) "
 	"SELECT 1, MAX(begin_ns + dur_ns), MAX(status), iif(SUM(horizon = 'at_ack'), 'at_ack',"
 	"  iif(COUNT(DISTINCT horizon) = 1, MIN(horizon), 'after_sync')),"
 	"  " OF_ALL("MIN", "begin_ns + settle_ns") ", " OF_ALL("SUM", "dirty_bytes") ", SUM(delivered),"
-	"  " OF_ALL("SUM", "self_cpu_ns") ", " OF_ALL("SUM", "probe_cpu_ns") ", " OF_ALL("SUM", "rss_bytes")
+	"  " OF_ALL("SUM", "self_cpu_ns") ", " OF_ALL("SUM", "probe_cpu_ns") ", "
+	OF_ALL("SUM", "rss_bytes")
 	"  FROM temp.part HAVING COUNT(dur_ns) = COUNT(*)";
 
 static int exec_run(struct merge *m)
@@ -405,7 +423,8 @@ static int put_node(struct merge *m, size_t i)
 	static const char sql[] =
 		"INSERT INTO node(run, node, host, uuid, label, kernel, filters, begin_ns, dur_ns, clock_ns,"
 		"  clock_error_ns, clock_from)"
-		" SELECT 1, ?1, ?2, uuid, label, kernel, (SELECT filters FROM temp.filter f WHERE f.run = part.run),"
+		" SELECT 1, ?1, ?2, uuid, label, kernel,"
+		" (SELECT filters FROM temp.filter f WHERE f.run = part.run),"
 		"  ?3, dur_ns, ?4, ?5, ?6"
 		" FROM temp.part WHERE run = ?1";
 	struct part *p = &m->part[i];
@@ -434,7 +453,8 @@ static int largest(struct merge *m, u64 *processes, u64 *files)
 {
 	sqlite3_stmt *st = NULL;
 	static const char sql[] =
-		"SELECT max((SELECT COALESCE(MAX(id), 2) FROM process), (SELECT COALESCE(MAX(owner), 0) FROM agg_total)),"
+		"SELECT max((SELECT COALESCE(MAX(id), 2) FROM process),"
+		" (SELECT COALESCE(MAX(owner), 0) FROM agg_total)),"
 		" max((SELECT COALESCE(MAX(id), 0) FROM file), (SELECT COALESCE(MAX(file), 0) FROM file_io))";
 	int rc = sqlite3_prepare_v2(m->to.o.db, sql, -1, &st, NULL);
 
@@ -449,7 +469,8 @@ static int largest(struct merge *m, u64 *processes, u64 *files)
 /* Finds the device of the part's filter: counters of other devices are not about the run. */
 static int find_only(const struct part *p, struct copy *c)
 {
-	static const char sql[] = "WITH f AS (SELECT ' ' || filters || ' ' AS words FROM run WHERE run = ?1)"
+	static const char sql[] = "WITH f AS (SELECT ' ' || filters || ' ' AS words"
+		" FROM run WHERE run = ?1)"
 		" SELECT d.dev FROM f JOIN device d ON d.run = ?1"
 		" AND (instr(f.words, ' dev=' || d.name || ' ') OR instr(f.words, ' dev=/dev/' || d.name || ' ')"
 		" OR instr(f.words, ' dev=' || (d.dev >> 20) || ':' || (d.dev & 1048575) || ' '))";

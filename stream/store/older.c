@@ -12,7 +12,8 @@
 
 /* Tables of both formats: a store without one of them is damaged. */
 static const char first_tables[] =
-	" run probe device process file agg agg_total hist flow lost truth load run_end event ledger file_io"
+	" run probe device process file agg agg_total hist flow lost truth load run_end event"
+	" ledger file_io"
 	" layer kind cause how sub component flag ";
 
 /* The value of a column that must not be NULL and that the older format lacks. To add one: a

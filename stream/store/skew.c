@@ -145,7 +145,8 @@ static int each_flow(const struct skew_side *a, const struct skew_side *b, const
 		"SELECT owner, local, local_port, remote, remote_port, sent_bytes, recv_bytes, protocol FROM flow"
 		" WHERE run = ?1 AND NOT loopback AND remote IS NOT NULL AND protocol = 'tcp'";
 	static const char theirs[] =
-		"SELECT MIN(owner), COUNT(*), SUM(sent_bytes), SUM(recv_bytes) FROM flow WHERE run = ?1 AND NOT loopback"
+		"SELECT MIN(owner), COUNT(*), SUM(sent_bytes), SUM(recv_bytes) FROM flow"
+		" WHERE run = ?1 AND NOT loopback"
 		" AND local = ?2 AND local_port = ?3 AND remote = ?4 AND remote_port = ?5 AND protocol = ?6";
 	sqlite3_stmt *st = NULL, *other = NULL;
 	int rc = sqlite3_prepare_v2(a->db, mine, -1, &st, NULL) ?:

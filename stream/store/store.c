@@ -289,11 +289,14 @@ static int name_files(struct store *s)
 	auto_free char *sql = NULL;
 	int rc = SQLITE_NOMEM;
 
-	if (asprintf(&sql, "CREATE TEMP TABLE named AS SELECT dev, ino, gen, path, component, max(id) FROM file"
+	if (asprintf(&sql, "CREATE TEMP TABLE named AS SELECT dev, ino, gen, path, component,"
+		     " max(id) FROM file"
 		     " WHERE run = %1$lld AND path IS NOT NULL"
-		     " AND EXISTS (SELECT 1 FROM file WHERE run = %1$lld AND path IS NULL) GROUP BY dev, ino, gen;"
+		     " AND EXISTS (SELECT 1 FROM file WHERE run = %1$lld AND path IS NULL)"
+		     " GROUP BY dev, ino, gen;"
 		     "CREATE INDEX temp.named_key ON named(dev, ino, gen);"
-		     "UPDATE file SET path = n.path, component = n.component FROM temp.named n WHERE file.run = %1$lld"
+		     "UPDATE file SET path = n.path, component = n.component"
+		     " FROM temp.named n WHERE file.run = %1$lld"
 		     " AND file.path IS NULL AND n.dev = file.dev AND n.ino = file.ino AND n.gen = file.gen;"
 		     " DROP TABLE temp.named",
 		     (long long)s->run) > 0)
