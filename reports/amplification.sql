@@ -1,9 +1,13 @@
 -- SPDX-License-Identifier: GPL-3.0-only
 -- title: Amplification: what each byte became on its way to the device
--- caption: Written bytes: S returned by calls on files; V through the VFS; T touched, in whole blocks; D made dirty, or direct; W file
--- caption: data submitted; F all that the file system submits; B completed by the devices below file systems; P by the disks at the
--- caption: bottom, through volumes and loop devices, with what the file systems below those add. Read bytes end in _r. `all traced` is every
--- caption: process and kernel thread; `total` is every device byte. Every ratio stands with what it was computed from; >= and <= are
+-- caption: Written bytes: S returned by calls on files; V through the VFS; T touched, in whole blocks; D made dirty, \
+-- caption: or direct; W file
+-- caption: data submitted; F all that the file system submits; B completed by the devices below file systems; P by \
+-- caption: the disks at the
+-- caption: bottom, through volumes and loop devices, with what the file systems below those add. Read bytes end in \
+-- caption: _r. `all traced` is every
+-- caption: process and kernel thread; `total` is every device byte. Every ratio stands with what it was computed \
+-- caption: from; >= and <= are
 -- caption: bounds, where losses or bytes without an owner allow no more.
 -- main: ratios
 

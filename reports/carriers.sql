@@ -1,9 +1,12 @@
 -- SPDX-License-Identifier: GPL-3.0-only
 -- title: Carriers: who ran what devices wrote and read, and whose it is
--- caption: carrier: itself is the process in a call or fault of its own; writeback and kworker are workers of the kernel, jbd2, xfs and btrfs
--- caption: threads of file systems, loop those of loop devices, iou-wrk workers of io_uring, reclaim who frees memory, volume md and dm. The owner is
+-- caption: carrier: itself is the process in a call or fault of its own; writeback and kworker are workers of the \
+-- caption: kernel, jbd2, xfs and btrfs
+-- caption: threads of file systems, loop those of loop devices, iou-wrk workers of io_uring, reclaim who frees \
+-- caption: memory, volume md and dm. The owner is
 -- caption: on whose behalf, as everywhere. Bytes on leaf devices, once; below: written on
--- caption: devices below loop devices, with what the file systems there add, which is in no B. Which files: what file systems submitted of their contents.
+-- caption: devices below loop devices, with what the file systems there add, which is in no B. Which files: what file \
+-- caption: systems submitted of their contents.
 -- by carrier: always
 
 -- table: carriers: Device bytes by carrier, owner and cause

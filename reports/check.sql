@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: GPL-3.0-only
 -- title: Check: limits that were asked for
 -- no picture: its rows are limits that are kept or not
--- caption: BROKEN: the limit is not kept. UNKNOWN: the value is absent, or a bound that does not decide. Either makes the exit status 1.
+-- caption: BROKEN: the limit is not kept. UNKNOWN: the value is absent, or a bound that does not decide. Either makes \
+-- caption: the exit status 1.
 -- caption: attributed: 1 - B that nobody is known to own/all B, of the whole run.
 
 -- cases: ratio who limit than

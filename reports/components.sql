@@ -1,8 +1,11 @@
 -- SPDX-License-Identifier: GPL-3.0-only
 -- title: Components: which part of each storage system moved the bytes
--- caption: A component is what a file is to its system: its log, its tables, its objects. S: bytes that calls returned; B: of file data on
--- caption: the devices. fs journal, fs metadata: what the file system adds. unclassified: file data of no known component. shared: written back
--- caption: from files that several components write, which only complete events tell apart. (name not known): of files whose name was lost.
+-- caption: A component is what a file is to its system: its log, its tables, its objects. S: bytes that calls \
+-- caption: returned; B: of file data on
+-- caption: the devices. fs journal, fs metadata: what the file system adds. unclassified: file data of no known \
+-- caption: component. shared: written back
+-- caption: from files that several components write, which only complete events tell apart. (name not known): of \
+-- caption: files whose name was lost.
 
 -- table: components
 -- hide: what

@@ -1,9 +1,12 @@
 -- SPDX-License-Identifier: GPL-3.0-only
 -- title: Explain: what devices wrote beyond the application's own bytes, why, and what would confirm it
 -- no picture: it is words
--- caption: own: bytes that had to be written once: what calls wrote, or stores through mappings made dirty. Shares are of what devices wrote
--- caption: beyond that for the traced processes; each sentence rests on what was measured in this run alone. What would change the bytes
--- caption: is an experiment to be made, and its saving the most that it can bring: `iot-analyze compare` says what it changed. >=: a bound.
+-- caption: own: bytes that had to be written once: what calls wrote, or stores through mappings made dirty. Shares \
+-- caption: are of what devices wrote
+-- caption: beyond that for the traced processes; each sentence rests on what was measured in this run alone. What \
+-- caption: would change the bytes
+-- caption: is an experiment to be made, and its saving the most that it can bring: `iot-analyze compare` says what it \
+-- caption: changed. >=: a bound.
 
 -- words: explain
 -- hide: bytes share bound rests_on experiment saving

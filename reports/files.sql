@@ -1,12 +1,17 @@
 -- SPDX-License-Identifier: GPL-3.0-only
 -- title: Files: what was written to each, and what of it reached the device
--- caption: The 100 for which devices moved most bytes (B + B_r), one row a path, or what --by names (directory; pattern: # stands for what numbers files).
--- caption: files: how many inodes had that path. S, W, B and syncs are the kernel's sums, exact without events too; T, D, absorbed, cancelled and
+-- caption: The 100 for which devices moved most bytes (B + B_r), one row a path, or what --by names (directory; \
+-- caption: pattern: # stands for what numbers files).
+-- caption: files: how many inodes had that path. S, W, B and syncs are the kernel's sums, exact without events too; \
+-- caption: T, D, absorbed, cancelled and
 -- caption: dirty_end are the dirty ledger's, which needs complete events.
--- caption: rewrite: T / D, how often each byte was written before it went out once; n/a where nothing was written so, or more became dirty than calls touched
+-- caption: rewrite: T / D, how often each byte was written before it went out once; n/a where nothing was written so, \
+-- caption: or more became dirty than calls touched
 -- caption: (stores through mappings). rewrite_dev: W of the whole file, whoever wrote
--- caption: it / the part of the file that it went to, how often each of its bytes was written to devices. journal: the file's share of its lines' journal
--- caption: bytes, by the blocks that calls on it put there (report journal). What could not be named is one row, and so is what no file is known of.
+-- caption: it / the part of the file that it went to, how often each of its bytes was written to devices. journal: \
+-- caption: the file's share of its lines' journal
+-- caption: bytes, by the blocks that calls on it put there (report journal). What could not be named is one row, and \
+-- caption: so is what no file is known of.
 
 -- table: files
 -- first: path B rewrite journal S syncs files who

@@ -1,9 +1,14 @@
 -- SPDX-License-Identifier: GPL-3.0-only
 -- title: What one fsync costs, and what group commit hides
--- caption: By file: of one path, however many inodes had it; or what --by names. bytes: data, and the journal's part. syncs: calls of the fsync family and synchronous writes. By line: sums of the run, divided by its syncs. By concurrency: syncs are sorted by
--- caption: how many were under way while they lasted, themselves included (on average, rounded); what devices wrote, flushed and journals
--- caption: committed is divided equally among the syncs under way when the request was issued, or the commit ended: what all got, and what was
--- caption: done while nobody waited, sum to the whole. Parts of a wait: as the file system tells them. Bytes on leaf devices. note: what was lost,
+-- caption: By file: of one path, however many inodes had it; or what --by names. bytes: data, and the journal's part. \
+-- caption: syncs: calls of the fsync family and synchronous writes. By line: sums of the run, divided by its syncs. \
+-- caption: By concurrency: syncs are sorted by
+-- caption: how many were under way while they lasted, themselves included (on average, rounded); what devices wrote, \
+-- caption: flushed and journals
+-- caption: committed is divided equally among the syncs under way when the request was issued, or the commit ended: \
+-- caption: what all got, and what was
+-- caption: done while nobody waited, sum to the whole. Parts of a wait: as the file system tells them. Bytes on leaf \
+-- caption: devices. note: what was lost,
 -- caption: or is nobody's.
 
 -- table: lines: One sync, by line

@@ -1,10 +1,15 @@
 -- SPDX-License-Identifier: GPL-3.0-only
 -- title: Control groups: what iot counts for each, beside the kernel's io.stat
--- caption: A row a control group, with all below it. io_stat: what the kernel charged to it on the disks at the bottom between the start and the end of
--- caption: the run; difference: io_stat less P. They differ because io.stat counts a request when it is submitted and iot when the device has completed
--- caption: it; because writeback is charged to the group that dirtied most of an inode lately, and to the root where the file system cannot tell groups
--- caption: apart (ext4, XFS and btrfs can, FUSE and NFS cannot); and because journals and structures that threads of the kernel write are the root's
--- caption: there (journal: how much of P all of them are). Loop devices, dm and md are charged once more, above their disks: table devices.
+-- caption: A row a control group, with all below it. io_stat: what the kernel charged to it on the disks at the \
+-- caption: bottom between the start and the end of
+-- caption: the run; difference: io_stat less P. They differ because io.stat counts a request when it is submitted and \
+-- caption: iot when the device has completed
+-- caption: it; because writeback is charged to the group that dirtied most of an inode lately, and to the root where \
+-- caption: the file system cannot tell groups
+-- caption: apart (ext4, XFS and btrfs can, FUSE and NFS cannot); and because journals and structures that threads of \
+-- caption: the kernel write are the root's
+-- caption: there (journal: how much of P all of them are). Loop devices, dm and md are charged once more, above their \
+-- caption: disks: table devices.
 -- by: cgroup
 -- no picture: it compares; breakdown --by container draws whose the bytes are
 

@@ -1,7 +1,9 @@
 -- SPDX-License-Identifier: GPL-3.0-only
 -- title: Heat map: where on devices, and when
--- caption: A request is in the cell of the time and the place (LBA, as bytes from the start of the device) in which it began; a cell is at least as
--- caption: high as the largest request; cells are powers of two, of bytes and of nanoseconds. Only the part of a device that was touched is shown, of leaf devices, by events. The scale of
+-- caption: A request is in the cell of the time and the place (LBA, as bytes from the start of the device) in which \
+-- caption: it began; a cell is at least as
+-- caption: high as the largest request; cells are powers of two, of bytes and of nanoseconds. Only the part of a \
+-- caption: device that was touched is shown, of leaf devices, by events. The scale of
 -- caption: shades is logarithmic, from the fewest bytes in a cell to the most.
 
 -- table: cells: What moved, by device, time and place

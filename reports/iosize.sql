@@ -1,7 +1,9 @@
 -- SPDX-License-Identifier: GPL-3.0-only
 -- title: Sizes of accesses, by layer
--- caption: Of calls what they returned, of fs the ranges that file systems submitted, of block the requests that leaf devices completed; from events. Each
--- caption: row has the accesses from `from_bytes` up to twice as many; upto: share of the accesses below its end. Those that moved no byte are none. In
+-- caption: Of calls what they returned, of fs the ranges that file systems submitted, of block the requests that leaf \
+-- caption: devices completed; from events. Each
+-- caption: row has the accesses from `from_bytes` up to twice as many; upto: share of the accesses below its end. \
+-- caption: Those that moved no byte are none. In
 -- caption: a run of some processes they are theirs: what has no known owner is left out.
 
 -- table: sizes: By powers of two

@@ -1,11 +1,16 @@
 -- SPDX-License-Identifier: GPL-3.0-only
 -- title: Journal: what file systems put into their journals, on whose behalf, and what one commit holds
--- caption: journal: bytes of journals on devices, for XFS of its log, for btrfs of its log trees; wal: file data of write-ahead logs of storage
+-- caption: journal: bytes of journals on devices, for XFS of its log, for btrfs of its log trees; wal: file data of \
+-- caption: write-ahead logs of storage
 -- caption: systems. Shares are of B.
--- caption: A commit is charged to who has the largest share of it. syncs: as in commits_per_fsync. block_bytes: size of a commit record;
--- caption: n/a where a journal has no blocks of one size, as the log of XFS. txns: handles (ext4, btrfs) or transactions (XFS); blocks:
--- caption: those that they were the first to put into their commit, of which ext4 does not tell the structure. bytes of a call: of its line's journal
--- caption: bytes (btrfs: of all trees, those of the log apart), divided over the run by what each call put in: blocks, one at least for each handle
+-- caption: A commit is charged to who has the largest share of it. syncs: as in commits_per_fsync. block_bytes: size \
+-- caption: of a commit record;
+-- caption: n/a where a journal has no blocks of one size, as the log of XFS. txns: handles (ext4, btrfs) or \
+-- caption: transactions (XFS); blocks:
+-- caption: those that they were the first to put into their commit, of which ext4 does not tell the structure. bytes \
+-- caption: of a call: of its line's journal
+-- caption: bytes (btrfs: of all trees, those of the log apart), divided over the run by what each call put in: \
+-- caption: blocks, one at least for each handle
 -- caption: (ext4, btrfs); bytes in the log (XFS: logged).
 
 -- table: lines: Journals and write-ahead logs

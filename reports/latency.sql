@@ -1,11 +1,16 @@
 -- SPDX-License-Identifier: GPL-3.0-only
 -- title: Latency by layer and operation
--- caption: Microseconds, of the processes that were traced. ops is exact; sum, mean and max stand on all that were timed (sum estimated: not all
--- caption: were, and sum is their mean for all); timed: how many the percentiles stand on, which leave out what a system did before it was
--- caption: recognised: that is in (none). error_us: the mean of all calls is within so much of mean_us, and the sum within ops times as much (95 %;
--- caption: 0: all were timed; n/a: fewer than ten were). p99 of all calls lies between p99_from_us and p99_to_us (95 %; n/a: too few were timed).
+-- caption: Microseconds, of the processes that were traced. ops is exact; sum, mean and max stand on all that were \
+-- caption: timed (sum estimated: not all
+-- caption: were, and sum is their mean for all); timed: how many the percentiles stand on, which leave out what a \
+-- caption: system did before it was
+-- caption: recognised: that is in (none). error_us: the mean of all calls is within so much of mean_us, and the sum \
+-- caption: within ops times as much (95 %;
+-- caption: 0: all were timed; n/a: fewer than ten were). p99 of all calls lies between p99_from_us and p99_to_us (95 \
+-- caption: %; n/a: too few were timed).
 -- caption: Percentiles are the middle of their bucket, at most 6.25 % off. Calls on sockets, pipes and devices wait for
--- caption: others: they stand below as `not files`. block_read and block_write: from issue to completion in the device; queue_read and queue_write:
+-- caption: others: they stand below as `not files`. block_read and block_write: from issue to completion in the \
+-- caption: device; queue_read and queue_write:
 -- caption: from insert to issue. (none): processes outside any storage system.
 
 -- table: latency

@@ -1,12 +1,17 @@
 -- SPDX-License-Identifier: GPL-3.0-only
 -- title: Network: payload bytes on sockets, by process and by flow
 -- none: No payload moved on sockets, or layer net was not measured.
--- caption: Payload of TCP and UDP as the socket layer took and gave it; no headers, no retransmissions. A connection whose two ends are both
--- caption: traced is seen from either end: what one sent the other received, so received bytes are never added to sent bytes. link: internal,
--- caption: both ends are of one storage system; client, accepted from a traced process outside; accepted, from a peer that is not traced;
--- caption: connected, by this process; other, not known. loopback: the peer is on this host, reached by the loopback device; unknown: datagrams
+-- caption: Payload of TCP and UDP as the socket layer took and gave it; no headers, no retransmissions. A connection \
+-- caption: whose two ends are both
+-- caption: traced is seen from either end: what one sent the other received, so received bytes are never added to \
+-- caption: sent bytes. link: internal,
+-- caption: both ends are of one storage system; client, accepted from a traced process outside; accepted, from a peer \
+-- caption: that is not traced;
+-- caption: connected, by this process; other, not known. loopback: the peer is on this host, reached by the loopback \
+-- caption: device; unknown: datagrams
 -- caption: that were read without the address of their sender.
--- caption: A peer is its storage system or program where it was traced, else its address. Wire against disk: beside what was received, what calls and
+-- caption: A peer is its storage system or program where it was traced, else its address. Wire against disk: beside \
+-- caption: what was received, what calls and
 -- caption: devices wrote; beside what was sent, what they read.
 
 -- table: owners: By process

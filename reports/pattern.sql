@@ -1,11 +1,16 @@
 -- SPDX-License-Identifier: GPL-3.0-only
 -- title: Pattern: what was accessed in sequence, and what at random
--- caption: An access is sequential when it begins where the previous one of its stream ended. A stream of calls is what one process, or one
--- caption: of its threads, does to one file in one direction; a stream at the block layer the requests of one device in one direction for
--- caption: file data, for the journal, or for structures of the file system. layer device: all requests of a device in the order in
--- caption: which they were issued. share: sequential / (sequential + random); >=: some are in no event, lost or of processes that are not
+-- caption: An access is sequential when it begins where the previous one of its stream ended. A stream of calls is \
+-- caption: what one process, or one
+-- caption: of its threads, does to one file in one direction; a stream at the block layer the requests of one device \
+-- caption: in one direction for
+-- caption: file data, for the journal, or for structures of the file system. layer device: all requests of a device \
+-- caption: in the order in
+-- caption: which they were issued. share: sequential / (sequential + random); >=: some are in no event, lost or of \
+-- caption: processes that are not
 -- caption: traced, and may have come between two that look sequential. Not judged: the first of a stream, and
--- caption: what has no known file. Accesses that moved no byte are none. A request of several files counts for the largest.
+-- caption: what has no known file. Accesses that moved no byte are none. A request of several files counts for the \
+-- caption: largest.
 
 -- table: layers: By layer
 SELECT layer, way, part, device, accesses, sequential, accesses - sequential - unjudged AS random,

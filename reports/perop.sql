@@ -1,7 +1,9 @@
 -- SPDX-License-Identifier: GPL-3.0-only
 -- title: What one operation costs
--- caption: Divided by `ops`: what clients had acknowledged (ledger), --ops N (of the line that --system names, else of all), or the calls that
--- caption: write (or read). Bytes of each layer, S to B; blocks of 4096 bytes; journal_blocks in blocks of the journal. Less than one commit,
+-- caption: Divided by `ops`: what clients had acknowledged (ledger), --ops N (of the line that --system names, else \
+-- caption: of all), or the calls that
+-- caption: write (or read). Bytes of each layer, S to B; blocks of 4096 bytes; journal_blocks in blocks of the \
+-- caption: journal. Less than one commit,
 -- caption: sync or flush an operation: several operations shared one. note: what was lost, or is nobody's.
 
 -- table: writes: One write, PUT, commit or insert

@@ -1,8 +1,11 @@
 -- SPDX-License-Identifier: GPL-3.0-only
 -- title: The five pictures of earlier tools, by storage system
--- caption: Amplification is seed_op_amp here: backend operations (VFS + block) / system calls, 2.000 for a stack that passes everything
--- caption: through. Bytes are S, V (derived from the calls where no probe measures the VFS) and B. Latencies are means of the calls that were
--- caption: timed; where those were some of all, iot-analyze latency has the error of that. (none): processes outside any system. Byte ratios: iot-analyze amplification.
+-- caption: Amplification is seed_op_amp here: backend operations (VFS + block) / system calls, 2.000 for a stack that \
+-- caption: passes everything
+-- caption: through. Bytes are S, V (derived from the calls where no probe measures the VFS) and B. Latencies are \
+-- caption: means of the calls that were
+-- caption: timed; where those were some of all, iot-analyze latency has the error of that. (none): processes outside \
+-- caption: any system. Byte ratios: iot-analyze amplification.
 
 -- table: pictures
 SELECT COALESCE(x.system, '(none)') AS system, (x.ops_V_r + x.ops_B_r) * 1.0 / NULLIF(x.ops_S_r, 0) AS seed_op_amp_r,

@@ -1,8 +1,10 @@
 -- SPDX-License-Identifier: GPL-3.0-only
 -- title: Amplification in operations, with the columns of earlier tools
 -- no picture: report pictures draws these numbers
--- caption: Amplification here is seed_op_amp: backend operations (VFS + block) / system calls; 2.000 for a stack that passes everything
--- caption: through. Bytes and latencies are those of the system calls: of those that were timed, where that was some (iot-analyze latency has the
+-- caption: Amplification here is seed_op_amp: backend operations (VFS + block) / system calls; 2.000 for a stack that \
+-- caption: passes everything
+-- caption: through. Bytes and latencies are those of the system calls: of those that were timed, where that was some \
+-- caption: (iot-analyze latency has the
 -- caption: error of that). Byte ratios: iot-analyze amplification without --seed.
 
 -- table: seed

@@ -1,9 +1,12 @@
 -- SPDX-License-Identifier: GPL-3.0-only
 -- title: Sizes: amplification against the size of objects
 -- none: The store holds no run of a sweep: workloads/sweep.sh makes them.
--- caption: From the runs of workloads/sweep.sh that the store holds. payload: bytes that clients had acknowledged; device: bytes of the
--- caption: system's devices, written for writes, read for reads; counted: the same by the workload's own reading of /sys/block; idle: of an
--- caption: idle control as long as the load. All are sums over the repeats. Small objects have huge ratios: look at per_op and marginal first.
+-- caption: From the runs of workloads/sweep.sh that the store holds. payload: bytes that clients had acknowledged; \
+-- caption: device: bytes of the
+-- caption: system's devices, written for writes, read for reads; counted: the same by the workload's own reading of \
+-- caption: /sys/block; idle: of an
+-- caption: idle control as long as the load. All are sums over the repeats. Small objects have huge ratios: look at \
+-- caption: per_op and marginal first.
 -- scope: store
 -- systems: v_sweep_run
 

@@ -1,11 +1,16 @@
 -- SPDX-License-Identifier: GPL-3.0-only
 -- title: Slow: the slowest calls, each split over what it waited for
 -- no picture: a curve of all calls is latency's
--- caption: From events: the 20 calls on files that took longest, and the 20 syncs (--top N: so many, at most 200), which a mean hides. Each moment
--- caption: of a call counts once, for the first of these that was under way on its disk: a flush; a commit of the journal; requests of
--- caption: data; requests in the queue of the device. Of a sync these are the disk's, whoever they are for: it waits for what it needs of them; of
--- caption: another call those of its thread, and of its file for its process. before: until the first of them, or all: entering, locks, pages; rest:
--- caption: what is left behind that. They sum to the call. meanwhile: whose bytes these requests are, where they began before the call too.
+-- caption: From events: the 20 calls on files that took longest, and the 20 syncs (--top N: so many, at most 200), \
+-- caption: which a mean hides. Each moment
+-- caption: of a call counts once, for the first of these that was under way on its disk: a flush; a commit of the \
+-- caption: journal; requests of
+-- caption: data; requests in the queue of the device. Of a sync these are the disk's, whoever they are for: it waits \
+-- caption: for what it needs of them; of
+-- caption: another call those of its thread, and of its file for its process. before: until the first of them, or \
+-- caption: all: entering, locks, pages; rest:
+-- caption: what is left behind that. They sum to the call. meanwhile: whose bytes these requests are, where they \
+-- caption: began before the call too.
 
 -- table: calls: The slowest calls
 -- first: took_us call path waited_for meanwhile before_us commit_us data_us flush_us queue_us rest_us who at_s

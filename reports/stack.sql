@@ -1,9 +1,13 @@
 -- SPDX-License-Identifier: GPL-3.0-only
 -- title: Stack: what each level was given, and what it made of that
--- caption: A row a level, from the top down: a file system (given: file data that it submitted, W; gave on: all that it submitted, F), a
--- caption: partition, a dm volume, an md array, a loop device, a disk. gave on: what the devices below it completed; of a loop device what
--- caption: was done for its file: contents, and the journal and the structures of the file system that holds it. factor: gave on / given. us: mean time of a
--- caption: write from its issue to its end; added_us: less that of the device below; below 0 where the cache there answers. All processes.
+-- caption: A row a level, from the top down: a file system (given: file data that it submitted, W; gave on: all that \
+-- caption: it submitted, F), a
+-- caption: partition, a dm volume, an md array, a loop device, a disk. gave on: what the devices below it completed; \
+-- caption: of a loop device what
+-- caption: was done for its file: contents, and the journal and the structures of the file system that holds it. \
+-- caption: factor: gave on / given. us: mean time of a
+-- caption: write from its issue to its end; added_us: less that of the device below; below 0 where the cache there \
+-- caption: answers. All processes.
 -- no picture: its rows are levels; waterfall draws what each adds for a process
 -- by carrier: yes
 

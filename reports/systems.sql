@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: GPL-3.0-only
 -- title: Operations by storage system, the way earlier tools counted them
 -- no picture: report pictures draws these numbers
--- caption: Operations, not bytes. R_AMP and W_AMP are seed_op_amp_r and seed_op_amp_w: (VFS + block operations) / system calls, 2.000 for a
+-- caption: Operations, not bytes. R_AMP and W_AMP are seed_op_amp_r and seed_op_amp_w: (VFS + block operations) / \
+-- caption: system calls, 2.000 for a
 -- caption: stack that passes everything through. Byte ratios: iot-analyze amplification.
 
 -- table: systems

@@ -1,7 +1,9 @@
 -- SPDX-License-Identifier: GPL-3.0-only
 -- title: Timeline: bytes a second, as applications and devices saw them
--- caption: Without the bytes of the tracer and of other processes. B is on leaf devices. In the picture file data is split by component, in
--- caption: the second in which the file system submitted it (unclassified: when the device had written it); without complete events it is one part.
+-- caption: Without the bytes of the tracer and of other processes. B is on leaf devices. In the picture file data is \
+-- caption: split by component, in
+-- caption: the second in which the file system submitted it (unclassified: when the device had written it); without \
+-- caption: complete events it is one part.
 -- by carrier: yes
 
 -- table: timeline

@@ -1,8 +1,10 @@
 -- SPDX-License-Identifier: GPL-3.0-only
 -- title: Verify: what was traced against counters that the kernel keeps itself
 -- no picture: its rows are checks that agree or not
--- caption: OK: equal. MISMATCH: not equal, and the exit status is 1. n/a: cannot be compared, with the reason. Of processes more
--- caption: than five of one kind are one row (each has its own with --by pid). A run with filters is about what its lines used.
+-- caption: OK: equal. MISMATCH: not equal, and the exit status is 1. n/a: cannot be compared, with the reason. Of \
+-- caption: processes more
+-- caption: than five of one kind are one row (each has its own with --by pid). A run with filters is about what its \
+-- caption: lines used.
 
 -- cases: what subject
 -- table: checks

@@ -1,8 +1,11 @@
 -- SPDX-License-Identifier: GPL-3.0-only
 -- title: Waterfall: where the bytes grow, hop by hop
--- caption: S calls on files; T their blocks; D made dirty, or direct; W file data submitted; F all that the file system submits; B devices.
--- caption: A step below 0 saved bytes: what the cache absorbed, what was deleted in time. All steps of a line sum to its last row. residue:
--- caption: what the dirty ledger does not explain, or of reads no counter of the cache; 0 when all is known. L: what clients had acknowledged.
+-- caption: S calls on files; T their blocks; D made dirty, or direct; W file data submitted; F all that the file \
+-- caption: system submits; B devices.
+-- caption: A step below 0 saved bytes: what the cache absorbed, what was deleted in time. All steps of a line sum to \
+-- caption: its last row. residue:
+-- caption: what the dirty ledger does not explain, or of reads no counter of the cache; 0 when all is known. L: what \
+-- caption: clients had acknowledged.
 
 -- table: written: Bytes written
 -- hide: what

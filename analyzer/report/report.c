@@ -83,16 +83,20 @@ char *report_line(const char *text, const char *key)
 char *report_lines(const char *text, const char *key)
 {
 	char *all = NULL;
-	size_t len = 0;
-	FILE *f = memory_open(&all, &len);
+	FILE *f = memory_open(&all, NULL);
 	const char *p, *value;
+	bool goes_on;
+	size_t len;
 
 	if (!f)
 		return NULL;
 	for (p = text; *p; p = next_line(p)) {
 		value = line_value(p, key);
-		if (value)
-			fprintf(f, "%.*s\n", (int)line_len(value), value);
+		if (!value)
+			continue;
+		len = line_len(value);
+		goes_on = len && value[len - 1] == '\\';
+		fprintf(f, "%.*s%s", (int)(len - goes_on), value, goes_on ? "" : "\n");
 	}
 	fclose(f);
 	return all;

@@ -2,13 +2,13 @@
 /* report.h - reports are files: reports/NAME.sql asks, and says how it is drawn (chart.h). They
  * are carried inside the program; a folder given with --reports adds to them and goes before them.
  *
- * A NAME.sql begins with lines "-- title: ..." and "-- caption: ..." (may be repeated). Each
- * statement answers one table, announced by "-- table: WORD: heading", or "-- plot: WORD" when it
- * is data of the picture only. "-- hide: COLUMN ..." leaves columns out of the text format. In
- * front, "-- main: WORD" names the table for CSV and TSV (else the first), and
- * "-- scope: store" says that the report is about all runs; "-- systems: VIEW" whose column
- * `system` --system must be found in (else the processes of the run; of a report about all runs
- * anything).
+ * A NAME.sql begins with lines "-- title: ..." and "-- caption: ..." (may be repeated; a line that
+ * ends in \ goes on in the next one). Each statement answers one table, announced by
+ * "-- table: WORD: heading", or "-- plot: WORD" when it is data of the picture only.
+ * "-- hide: COLUMN ..." leaves columns out of the text format. In front, "-- main: WORD" names the
+ * table for CSV and TSV (else the first), and "-- scope: store" says that the report is about all
+ * runs. "-- systems: VIEW" names the view in whose column `system` the argument of --system must be
+ * found (else v_process, the processes of the run; anything in a report about all runs).
  * "-- words: WORD" instead of "-- table:" makes sentences of the table's first two columns, what
  * it is about and what is said. "-- cases: COLUMN ..." says which columns name a row of a table
  * with a column `result`, whose rows are then the cases of --format junit. A column `result` that
@@ -37,8 +37,8 @@ int report_each(const char *dir, void (*call)(const char *name, const char *titl
 /* Value of the first line "-- KEY: value" in text, allocated, or NULL. */
 char *report_line(const char *text, const char *key);
 
-/* The values of all lines of that key, each with a line's end, allocated; "" when there is none,
- * NULL: no memory. */
+/* The values of all lines of that key, allocated, each with a newline unless it ends in \ (which is
+ * left out); "" when there is no such line, NULL: no memory. */
 char *report_lines(const char *text, const char *key);
 
 /* Is the report of that text about all runs of a store ("-- scope: store")? */
