@@ -92,8 +92,8 @@ __noinline u64 range_of_bio(u64 bio, u64 *inode)
 	       (end.index << PAGE_SHIFT) + end.offset + 1 == from + size ? from : NO_RANGE;
 }
 
-/* True for a write of the journal's thread inside a commit: the journal. *data: with data=journal,
- * the file's own page. */
+/* True for a write to the journal, which the journal's thread makes inside a commit. *data: the
+ * page is one of a file, which goes to the journal with data=journal. */
 static __always_inline bool is_journal(struct bio *b, struct first_page *fp, struct task_ctx *c,
 				       bool *data)
 {
@@ -102,14 +102,12 @@ static __always_inline bool is_journal(struct bio *b, struct first_page *fp, str
 		return false;
 	if (!fp->inode || is_blockdev(fp->inode))
 		return true;
-	/* data=journal: the file's own page */
 	*data = function_of(POINTER_AT(b, struct bio, bi_end_io)) == FN_END_BUFFER;
 	return *data;
 }
 
 static __always_inline void classify_journal(struct bio *b, struct iot_bio *t,
-					     struct first_page *fp, struct task_ctx *c,
-					bool data)
+					     struct first_page *fp, struct task_ctx *c, bool data)
 {
 	struct txn *x;
 
@@ -147,8 +145,9 @@ static __always_inline void classify_file(struct iot_bio *t, struct inode *i, st
 	t->how = t->owner ? HOW_INODE : HOW_NONE;
 }
 
-/* Classifies bytes of a page of a loop device's backing file or, with direct I/O, of a page above.
- * Several pages may have several owners. */
+/* Classifies a bio for a loop device's backing file. Its pages are those of the backing file or,
+ * when the loop device uses direct I/O, those of the file system on the loop device. They may have
+ * several owners. */
 static __always_inline void classify_loop(struct bio *b, struct iot_bio *t,
 					  const struct first_page *fp, bool write)
 {
@@ -215,21 +214,21 @@ static __always_inline u32 file_direct(struct bio *b, u32 end, struct task_ctx *
 	return file_number((struct inode *)(c->range.blockdev ? c->range.node : c->range.inode));
 }
 
-/* The function that identifies a structure without a page of a file or device, for which the file
- * system's object has stated the owner: its bi_end_io. `end`: the function of bi_end_io. FN_NONE:
- * no such structure. */
+/* Recognises a bio of XFS's log or of an XFS buffer by its bi_end_io, since its pages belong to no
+ * file or device. `end` is the function of bi_end_io. Returns that function, and in *to the object
+ * under which fs_xfs.bpf.c has stated the owner in map `stated`; FN_NONE: another bio. */
 static __always_inline u32 stated_by(struct bio *b, u32 end, u64 *to)
 {
 	*to = POINTER_AT(b, struct bio, bi_private);
-	if (end == FN_END_CHAIN && *to) { /* a part that was split off */
+	if (end == FN_END_CHAIN && *to) { /* the front of a split bio; *to: the rest */
 		end = function_of(POINTER_AT(*to, struct bio, bi_end_io));
 		*to = POINTER_AT(*to, struct bio, bi_private);
 	}
 	return end == FN_XFS_LOG || end == FN_XFS_BUFFER ? end : FN_NONE;
 }
 
-/* A write of a file system whose programs are not attached: counted as a loss, unless it is of an
- * excluded process. */
+/* Counts a loss for a write of a file system whose programs are not attached, unless the process is
+ * excluded by a filter. */
 static __always_inline void unseen_structure(u64 owner)
 {
 	if (!filtered() || (owner >= PROC_FIRST && !(owner & OWNER_TXN)))
@@ -261,7 +260,8 @@ static __always_inline bool classify_stated(struct bio *b, struct iot_bio *t, u3
 	t->sub = s->sub;
 	t->parts = s->parts;
 	t->many = !!s->parts;
-	if (s->parts && end != FN_END_CHAIN) /* else it is the front, which was split off */
+	/* the rest of a split bio begins behind the parts of its front */
+	if (s->parts && end != FN_END_CHAIN)
 		t->off = s->size - NUMBER_AT(b, struct bio, bi_iter.bi_size);
 	return true;
 }
