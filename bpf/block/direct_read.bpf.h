@@ -11,29 +11,9 @@
 
 #define MEMORY_PIECES 1024     /* pieces of one bio that are processed */
 
-/* The pieces of a bio's memory: each is in one folio. Pieces that are adjacent in a file are joined
- * to one range. In task_ctx.scratch. */
-struct direct_memory {
-	/* the next struct bio_vec; the next struct page of the one before, and the bytes that are
-	 * left there */
-	u64 vec, page, left;
-	u64 inode, from, to;   /* the range so far; inode 0: none */
-	/* bytes of the bio that are left; bytes of the next bio_vec that do not belong to the
-	 * bio */
-	u32 size, done;
-	u32 proc, pad;
-};
-_Static_assert(sizeof(struct direct_memory) <= sizeof(((struct task_ctx *)0)->scratch),
-	       "task_ctx.scratch");
-
 struct memory_walk {
 	struct task_ctx *ctx;
 };
-
-static __always_inline struct direct_memory *memory_of_bio(struct task_ctx *c)
-{
-	return (struct direct_memory *)c->scratch;
-}
 
 static __always_inline void memory_mark(const struct direct_memory *m)
 {
@@ -53,7 +33,7 @@ static __always_inline u64 file_of_folio(struct folio *f)
 
 static long memory_piece(u32 n, struct memory_walk *w)
 {
-	struct direct_memory *m = memory_of_bio(w->ctx);
+	struct direct_memory *m = &w->ctx->scratch.direct;
 	u64 size = bpf_core_type_size(struct page) ?: 1, inode, at, in, len;
 	struct folio *f;
 
@@ -99,7 +79,7 @@ static __noinline int memory_claim(u64 bio, u64 owner)
 		current_task()->flags & PF_KTHREAD ? NULL : ctx_make();
 	if (!w.ctx)
 		return 0;
-	m = memory_of_bio(w.ctx);
+	m = &w.ctx->scratch.direct;
 	m->proc = owner;
 	m->left = m->inode = m->to = 0;
 	m->size = NUMBER_AT(bio, struct bio, bi_iter.bi_size);

@@ -22,27 +22,9 @@
 /* control blocks or events that are processed for one call */
 #define AIO_STEPS (REDUCED ? 128 : 4096)
 
-/* Scratch memory of a libaio call, in the context of the thread: too large for the stack. */
-struct aio_scratch {
-	struct aio_walk w;
-	struct aio new;
-	struct op op;
-	struct iocb iocb;
-	struct aio_ring_key key;
-	struct aio_ring_state state;
-	struct aio_time_key time;
-};
-_Static_assert(sizeof(struct aio_scratch) <= sizeof(((struct task_ctx *)0)->scratch),
-	       "task_ctx.scratch");
-
-static __always_inline struct aio_scratch *scratch_of(struct task_ctx *c)
-{
-	return (struct aio_scratch *)c->scratch;
-}
-
 static __always_inline struct aio_walk *aio_begin(struct task_ctx *c)
 {
-	struct aio_walk *w = &scratch_of(c)->w;
+	struct aio_walk *w = &c->scratch.aio.w;
 
 	__builtin_memset(w, 0, sizeof(*w));
 	w->pid = bpf_get_current_pid_tgid() >> 32;
@@ -77,7 +59,7 @@ __noinline int aio_finish(struct task_ctx *c, struct aio *a, s64 res)
 
 	if (!c || !a)
 		return 0;
-	o = &scratch_of(c)->op;
+	o = &c->scratch.aio.op;
 	__builtin_memset(o, 0, sizeof(*o));
 	c->seen.inode = 0; /* the context's file is replaced by that of the request */
 	c->seen.dev = a->dev;
@@ -98,7 +80,7 @@ __noinline int aio_finish(struct task_ctx *c, struct aio *a, s64 res)
 	if (a->copied_ns > a->ts_ns)
 		o->queue_ns = a->copied_ns - a->ts_ns;
 	if (o->write == MOVES_TO_FILE && a->flags & FLAG_APPEND && res > 0 && a->host) {
-		struct aio_walk *w = &scratch_of(c)->w;
+		struct aio_walk *w = &c->scratch.aio.w;
 
 		o->offset = (w->taken && w->append_host == a->host ? w->append_at :
 			     NUMBER_AT(a->host, struct inode, i_size)) - res;
@@ -124,9 +106,9 @@ __noinline int aio_finish(struct task_ctx *c, struct aio *a, s64 res)
 /* Processes an event of the ring, or of a caller's buffer. */
 static __always_inline void aio_event(struct task_ctx *c, u64 iocb, s64 res, bool keep)
 {
-	struct aio_walk *w = &scratch_of(c)->w;
+	struct aio_walk *w = &c->scratch.aio.w;
 	struct aio_key k = { iocb, w->pid };
-	struct aio *a = bpf_map_lookup_elem(&aios, &k), *new = &scratch_of(c)->new;
+	struct aio *a = bpf_map_lookup_elem(&aios, &k), *new = &c->scratch.aio.new;
 
 	if (a && !a->early) {
 		aio_finish(c, a, res);
@@ -147,7 +129,7 @@ static __always_inline void aio_event(struct task_ctx *c, u64 iocb, s64 res, boo
 
 static long aio_ring_one(u32 n, struct aio_ref *r)
 {
-	struct aio_walk *w = &scratch_of(r->c)->w;
+	struct aio_walk *w = &r->c->scratch.aio.w;
 
 	if (w->next == w->tail)
 		return 1;
@@ -219,17 +201,17 @@ static __always_inline int aio_ring_read(struct task_ctx *c)
 
 	if (!c)
 		return 0;
-	w = &scratch_of(c)->w;
+	w = &c->scratch.aio.w;
 	if (!aio_ring_find(w))
 		return 0;
-	k = &scratch_of(c)->key;
+	k = &c->scratch.aio.key;
 	k->ring = w->ring;
 	k->pid = w->pid;
 	k->pad = 0;
 	s = bpf_map_lookup_elem(&aio_rings, k);
 	/* the first read: events that were taken before are of no known request */
 	if (!s || s->context != w->context) {
-		new = &scratch_of(c)->state;
+		new = &c->scratch.aio.state;
 		__builtin_memset(new, 0, sizeof(*new));
 		new->context = w->context;
 		new->next = w->head;
@@ -268,16 +250,16 @@ __by_numbers int aio_ring_looked(void)
  * page cache, also with O_DIRECT. */
 static __always_inline void aio_time(struct task_ctx *c, struct aio *a, u64 address)
 {
-	struct aio_time_key *k = &scratch_of(c)->time;
+	struct aio_time_key *k = &c->scratch.aio.time;
 	u64 *at;
 
 	k->iocb = address;
-	k->pid = scratch_of(c)->w.pid;
+	k->pid = c->scratch.aio.w.pid;
 	k->pad = 0;
 	at = bpf_map_lookup_elem(&aio_times, k);
 	if (!at)
 		return;
-	if (*at >= scratch_of(c)->w.since_ns) { /* else of an earlier request at that address */
+	if (*at >= c->scratch.aio.w.since_ns) { /* else of an earlier request at that address */
 		if (a->copied_ns < *at)
 			a->copied_ns = *at;
 		a->flags &= ~FLAG_DIRECT;
@@ -308,7 +290,7 @@ static __noinline int aio_dirtied(struct aio_walk *w)
 static __noinline int aio_look(struct aio *a, struct task_ctx *c, u64 address, u32 proc)
 {
 	struct inode *host;
-	struct iocb *b = &scratch_of(c)->iocb;
+	struct iocb *b = &c->scratch.aio.iocb;
 	struct file *f;
 
 	if (!a || !c)
@@ -355,13 +337,13 @@ static __noinline int aio_look(struct aio *a, struct task_ctx *c, u64 address, u
 	a->host = (u64)host;
 	a->ino = host ? inode_number(host) : 0;
 	if (!REDUCED && a->kind == KIND_AIO_WRITE) {
-		a->copied_ns = scratch_of(c)->w.dirtied_ns;
+		a->copied_ns = c->scratch.aio.w.dirtied_ns;
 		aio_time(c, a, address);
 	}
 	if (a->kind == KIND_AIO_WRITE &&
 	    ((went_through_cache(c, a->host, a->flags & FLAG_APPEND ? 0 : a->offset) &&
 	      /* elsewhere aio_time() has the time of each */
-	      (scratch_of(c)->w.taken == 1 || is_on((struct inode *)c->seen.host, BTRFS_MAGIC))) ||
+	      (c->scratch.aio.w.taken == 1 || is_on((struct inode *)c->seen.host, BTRFS_MAGIC))) ||
 	     (a->flags & FLAG_DIRECT && is_indirect((u64)host, a->offset))))
 		a->flags &= ~FLAG_DIRECT;
 	a->proc = proc;
@@ -382,8 +364,8 @@ static __always_inline bool is_of_this_call(const struct aio_walk *w, const stru
 /* Enters one control block that io_submit() took, until its event comes. */
 static long aio_taken_one(u32 n, struct aio_ref *r)
 {
-	struct aio_walk *w = &scratch_of(r->c)->w;
-	struct aio *old, *a = &scratch_of(r->c)->new;
+	struct aio_walk *w = &r->c->scratch.aio.w;
+	struct aio *old, *a = &r->c->scratch.aio.new;
 	struct aio_key k = { 0, w->pid };
 	bool over = false;
 	s64 res = 0;
@@ -465,7 +447,7 @@ static __noinline int aio_submitted(struct task_ctx *c, const struct call *k, s6
 /* Processes an event in the buffer of io_getevents(). */
 static long aio_reaped_one(u32 n, struct aio_ref *r)
 {
-	struct aio_walk *w = &scratch_of(r->c)->w;
+	struct aio_walk *w = &r->c->scratch.aio.w;
 
 	if (bpf_probe_read_user(&w->event, sizeof(w->event),
 				(void *)(w->list + n * sizeof(w->event)))) {
@@ -527,7 +509,7 @@ static __noinline int aio_destroyed(struct task_ctx *c, u64 ring, s64 ret)
 
 	if (!c || ret)
 		return 0;
-	k = &scratch_of(c)->key;
+	k = &c->scratch.aio.key;
 	k->ring = ring;
 	k->pid = bpf_get_current_pid_tgid() >> 32;
 	k->pad = 0;

@@ -25,23 +25,6 @@
  * long. */
 #define REMOTE_WRITE_PIECES 256
 
-/* The rest of a call; in task_ctx.scratch, behind the node that area_in() reads there. */
-struct remote_write {
-	u64 mm;                /* struct mm_struct of the memory */
-	u64 vectors, n;        /* the next vectors */
-	u64 at, len;           /* the next bytes, of the vector before */
-	u64 left;              /* bytes that are left of all that was written */
-	struct user_iovec next;
-	u32 proc;
-};
-_Static_assert(NODE_BYTES + sizeof(struct remote_write) <= sizeof(((struct task_ctx *)0)->scratch),
-	       "task_ctx.scratch");
-
-static __always_inline struct remote_write *remote_write_of(struct task_ctx *c)
-{
-	return (struct remote_write *)&c->scratch[NODE_WORDS];
-}
-
 /* The struct mm_struct of the process, or thread, with a pid in the current task's namespace; 0: it
  * does not exist any more. */
 __noinline u64 memory_of(u32 number)
@@ -107,7 +90,7 @@ struct remote_write_walk {
 
 static long remote_written_piece(u32 n, struct remote_write_walk *w)
 {
-	struct remote_write *p = remote_write_of(w->ctx);
+	struct remote_write *p = &w->ctx->scratch.area.remote;
 	u64 area, len;
 
 	if (!p->left)
@@ -213,7 +196,7 @@ __noinline int remote_written_by_call(struct task_ctx *c, u32 proc)
 		return 0;
 	k = &c->regs;
 	ret = c->op.ret;
-	p = remote_write_of(c);
+	p = &c->scratch.area.remote;
 	__builtin_memset(p, 0, sizeof(*p));
 	p->proc = proc;
 	if (shape_of(k) >= SHAPE_POKE && shape_of(k) <= SHAPE_MADVISE)

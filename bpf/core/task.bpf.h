@@ -11,6 +11,7 @@
 #include "config.h"
 #include "state.h"
 #include "index.h"
+#include "scratch.h"
 #include "compat.bpf.h"
 #include "reduced.bpf.h"
 
@@ -47,37 +48,6 @@ struct fresh {
 };
 
 #define URING_CHAIN 64         /* linked io_uring requests that are remembered of each thread */
-
-/* A system call: its number and arguments. */
-struct call {
-	u64 nr, arg[6];
-};
-
-/* One operation as it is recorded. */
-struct op {
-	u64 ts_ns, dur_ns, queue_ns, offset, size;
-	s64 ret;
-	u32 flags, tid;        /* tid: the thread that asked for it; 0: the current one */
-	u8 kind, write;        /* write: enum moves */
-};
-
-/* A range that was dirtied. */
-struct dirtied {
-	u64 off, bytes;
-	u64 ts_ns;             /* when, at the latest; 0: now */
-	u32 proc;
-	u16 how;
-	u8 unsure;             /* 1: a part of the range, which part is not known */
-	/* 1: also beyond the end of the file, where the bytes are written only if it grows */
-	u8 beyond;
-};
-
-/* The range that a finished call or request has written: bytes [off, off + len). */
-struct wrote_at {
-	u64 off, len, block;   /* block: a power of two */
-	u64 ts_ns;             /* when it began; 0: not known */
-	u32 proc, pad;
-};
 
 /* The context of a thread, while it lives: a struct for each layer. */
 struct task_ctx {
@@ -194,14 +164,12 @@ struct task_ctx {
 		u32 dev;
 		u64 ns, flush_ns;
 	} sync;
-	/* scratch memory of the program in progress: objects that are too large for the stack */
+	/* of the program in progress (scratch.h) */
 	struct op op;
 	struct call regs;
 	struct wrote_at wrote;
 	struct dirtied dirtied_range;
-	/* one of: a node of the maple tree and struct remote_write behind it, struct aio_scratch,
-	 * struct aio_block, struct direct_memory */
-	u64 scratch[60];
+	union scratch scratch;
 };
 
 #ifdef IOT_REDUCED

@@ -342,7 +342,7 @@ int PROBE(cache__buffer, struct buffer_head *b)
 
 static long area_note(struct task_struct *t, struct vm_area_struct *v, struct area_walk *w)
 {
-	w->ctx->scratch[0] = (u64)v; /* as a number, which must not be on the stack */
+	w->ctx->scratch.vma = (u64)v; /* as a number, which must not be on the stack */
 	return 0;
 }
 
@@ -358,9 +358,9 @@ __noinline u64 area_of(struct task_ctx *c, u64 address)
 	if (area)
 		return area;
 	/* another kind of tree, a tree that changed meanwhile, or no area at all */
-	c->scratch[0] = 0;
+	c->scratch.vma = 0;
 	bpf_find_vma(bpf_get_current_task_btf(), address, area_note, &w, 0);
-	return c->scratch[0];
+	return c->scratch.vma;
 }
 
 /* A store to a page of a mapped file, which may be dirty already, and is overwritten. */

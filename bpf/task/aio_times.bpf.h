@@ -8,11 +8,6 @@
 
 #include "task.bpf.h"
 
-struct aio_time_key {
-	u64 iocb;
-	u32 pid, pad;
-};
-
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	/* requests that can exist at one time, unless aio-max-nr was raised */

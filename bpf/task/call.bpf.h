@@ -18,11 +18,6 @@ static __always_inline const volatile struct iot_syscall *call_row(u64 nr)
 	return &calls[INDEX(nr, IOT_MAX_SYSCALL)];
 }
 
-/* A vector in the memory of a process. */
-struct user_iovec {
-	u64 base, len;
-};
-
 static __always_inline bool is_blockdev(struct inode *i)
 {
 	return (inode_mode(i) & S_IFMT) == S_IFBLK;

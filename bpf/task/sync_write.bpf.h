@@ -6,7 +6,6 @@
 #ifndef IOT_SYNC_WRITE_BPF_H
 #define IOT_SYNC_WRITE_BPF_H
 
-#include <linux/aio_abi.h>
 #include "aio_times.bpf.h"
 #include "range.bpf.h"
 
@@ -67,17 +66,6 @@ struct aio_search {
 	u32 n, first, what, found;
 };
 
-#define AIO_VECTORS 16         /* vectors of one control block that are read at once */
-
-/* A control block and its vectors, read into ctx.scratch: iovec_len() needs more stack than is left
- * here. */
-struct aio_block {
-	struct iocb iocb;
-	struct user_iovec vector[AIO_VECTORS];
-};
-_Static_assert(sizeof(struct aio_block) <= sizeof(((struct task_ctx *)0)->scratch),
-	       "task_ctx.scratch");
-
 struct aio_vectors {
 	struct task_ctx *c;
 	u64 at, left, sum;
@@ -85,7 +73,7 @@ struct aio_vectors {
 
 static long aio_vectors_add(u32 n, struct aio_vectors *v)
 {
-	struct aio_block *b = (struct aio_block *)v->c->scratch;
+	struct aio_block *b = &v->c->scratch.aio_block;
 	u64 here = v->left < AIO_VECTORS ? v->left : AIO_VECTORS;
 
 	if (!here || bpf_probe_read_user(b->vector, here * sizeof(*b->vector), (void *)v->at))
@@ -116,7 +104,8 @@ static __always_inline u64 aio_vectors_memory(const struct aio_block *b)
 	return first.len ? first.base : SOMEWHERE;
 }
 
-/* Reads a control block. False: it is no write. */
+/* Reads a control block into c->scratch: there is not enough stack left for iovec_len(). False: it
+ * is no write. */
 static __noinline int aio_read(struct task_ctx *c, struct sync_write *t, u64 address)
 {
 	struct aio_block *b;
@@ -124,7 +113,7 @@ static __noinline int aio_read(struct task_ctx *c, struct sync_write *t, u64 add
 
 	if (!c || !t)
 		return 0;
-	b = (struct aio_block *)c->scratch;
+	b = &c->scratch.aio_block;
 	if (bpf_probe_read_user(&b->iocb, sizeof(b->iocb), (void *)address) ||
 	    (b->iocb.aio_lio_opcode != IOCB_CMD_PWRITE &&
 	     b->iocb.aio_lio_opcode != IOCB_CMD_PWRITEV))

@@ -11,9 +11,9 @@
 
 #define VM_SHARED 8
 #define AREA_LEVELS 8          /* levels of the tree */
-#define NODE_WORDS 32          /* a node has 256 bytes, and its address is a multiple of that ... */
 #define NODE_BYTES (NODE_WORDS * sizeof(u64))
-/* ... and the low bits of a pointer to it hold its type: enum maple_type */
+/* The address of a node is a multiple of its size. The low bits of a pointer to it hold its type:
+ * enum maple_type. */
 #define NODE_TYPE(entry) ((entry) >> 3 & 15)
 #define NODE_IS_LEAF(type) ((type) < 2)
 #define NODE_HAS_GAPS 3
@@ -27,17 +27,15 @@ static __always_inline u64 is_below(u64 pivot, u64 address)
 	return is_negative(pivot - address) & is_negative(~pivot);
 }
 
-/* A walk from the root to the leaf. Nodes are read into ctx.scratch. */
+/* A walk from the root to the leaf. Nodes are read into ctx->scratch. */
 struct area_walk {
 	struct task_ctx *ctx;
 	u64 entry, address;    /* the pointer to the node; in the end the area, or 0 */
 };
 
-_Static_assert(sizeof(((struct task_ctx *)0)->scratch) >= NODE_BYTES, "task_ctx.scratch");
-
 static long area_step(u32 level, struct area_walk *w)
 {
-	u64 *word = w->ctx->scratch, type = NODE_TYPE(w->entry), pivots, end, at, n = 0;
+	u64 *word = w->ctx->scratch.area.node, type = NODE_TYPE(w->entry), pivots, end, at, n = 0;
 
 	if (bpf_probe_read_kernel(word, NODE_BYTES, (void *)(w->entry & -NODE_BYTES))) {
 		w->entry = 0;
