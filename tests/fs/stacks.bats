@@ -471,6 +471,8 @@ assert sum(m[i] for i in range(0, len(m), 4096)) == 4096'
 	[ -e /proc/swaps ] || skip "swap is missing: this kernel has none"
 	[ -e /sys/fs/cgroup/memory/memory.limit_in_bytes ] || group=/sys/fs/cgroup/iot-swap.$$ limit=memory.max
 	leaf_up 128M
+	# all of the image has its memory before: the group of whoever swaps to it is never charged for it
+	dd if=/dev/urandom of="${images[-1]}" bs=1M count=128 conv=notrunc status=none
 	mkdir "$group" 2>/dev/null && [ -e "$group/$limit" ] || skip "a control group with a limit of memory is missing here"
 	mkswap -q "$leaf" 2>/dev/null || mkswap "$leaf" >/dev/null
 	swapon --priority 99 "$leaf" 2>/dev/null || { rmdir "$group"; skip "swap is missing: swapon is refused here"; }
@@ -492,8 +494,9 @@ assert sum(m[i] for i in range(0, len(m), 4096)) == 4096'
 		os.wait(); os.wait()
 		print(os.getpid(), sum(old[at] for at in range(0, len(old), 4096)), file=open("pid", "w"))
 	PY
+	# A swap device that is slow for a moment is no reason to end who waits for it.
 	# shellcheck disable=SC2016 # the command's
-	run traced -- sh -c 'echo $$ >"$0/cgroup.procs" && exec ./filler fill.py' "$group"
+	run traced -- sh -c 'echo -1000 >/proc/self/oom_score_adj; echo $$ >"$0/cgroup.procs" && exec ./filler fill.py' "$group"
 	swap=$status
 	swapoff "$leaf"
 	rmdir "$group"
