@@ -322,7 +322,7 @@ demo: setup
 dev:
 	$(Q)tests/tools/dev $(BASE)
 
-## make check     set up, build and run the tests (root)
+## make check     set up, build and run the tests (root); IOT_LONG=1: the whole of each
 check: setup-check
 	$(Q)$(MAKE) --no-print-directory $(parallel) all
 	$(Q)tests/run

@@ -92,6 +92,16 @@ repeat_skipped() {
 
 teardown() { repeat_skipped; }
 
+# With IOT_LONG=1 all of these, as file systems that a test is repeated on; else one of them, another for another test.
+by_turns() { # WORD...
+	local one
+
+	if long; then echo "$*"; return; fi
+	one=$(($(cksum <<<"$BATS_TEST_NAME" | cut -d' ' -f1) % $# + 1))
+	echo "# ${!one} alone of $* (IOT_LONG=1: all): $BATS_TEST_DESCRIPTION" >&3
+	echo "${!one}"
+}
+
 # Runs the tracer into $store (default: run.sqlite of this test), quietly.
 traced() { # TRACER OPTIONS -- COMMAND
 	store=${store:-$BATS_TEST_TMPDIR/run.sqlite}

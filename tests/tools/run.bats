@@ -40,7 +40,7 @@ copied() {
 
 @test "the folder of a test file says its lane, and every folder that has one is there" {
 	copied
-	sed -n 's/^declare -A lane_of=(\(.*\))$/\1/p' "$root/tests/run" | grep -oE '[a-z]+\]=(compute|machines)' | tr -d ']' > named
+	sed -n 's/^declare -A lane_of=(\(.*\))$/\1/p' "$root/tests/run" | grep -oE '\[[a-z]+\]=(compute|machines)' | tr -d '[]' > named
 	[ "$(wc -l < named)" -ge 4 ]
 	empty "twice" "$(cut -d= -f1 named | sort | uniq -d)"
 	while IFS== read -r folder lane; do
