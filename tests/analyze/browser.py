@@ -3,6 +3,7 @@
 """browser.py - shows a page in a real browser, and says what is wrong with it there.
 
 usage: browser.py PROGRAM PAGE [FOLDER]    PROGRAM: chromium, or chromium-headless-shell; FOLDER: for screenshots and the PDF
+IOT_WAYS="light print" looks in these ways alone.
 
 Prints a line for each way of looking (light, dark, phone, print): "WAY: N figures, W pixels wide", and each fault: what the console
 said, what was asked of a network, figures that are not to be seen, text that leaves the window or its picture. Exit status 1 with faults.
@@ -184,6 +185,8 @@ def main():
     faults = []
     try:
         for way, how in WAYS.items():
+            if way not in os.environ.get("IOT_WAYS", way).split():
+                continue
             faults += [f"{way}: {fault}" for fault in look(browser, page, way, how, folder)]
     finally:
         browser.close()

@@ -83,7 +83,7 @@ print(len(os.listdir("bin")), file=open("count", "w"))' "$(readlink -f "$(comman
 	cd "$BATS_TEST_TMPDIR"
 	cp "$(command -v dd)" ./deleted
 	cp "$(command -v dd)" './really (deleted)'
-	strace -f -e trace=stat,newfstatat,statx,execve -o calls "$trace" -q -o run.sqlite -- sh -c './deleted if=/dev/zero of=/dev/null bs=1 count=100000 status=none &
+	strace -f --seccomp-bpf -e trace=stat,newfstatat,statx,execve -o calls "$trace" -q -o run.sqlite -- sh -c './deleted if=/dev/zero of=/dev/null bs=1 count=100000 status=none &
 		while [ "$(readlink /proc/$!/exe)" != "$PWD/deleted" ]; do :; done
 		rm deleted
 		"./really (deleted)" if=/dev/zero of=/dev/null bs=1 count=100000 status=none

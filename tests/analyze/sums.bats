@@ -5,11 +5,13 @@
 
 bats_require_minimum_version 1.5.0
 
-setup() {
-	load ../lib/helper
+load ../lib/helper
+
+# The store is made once: each test has a copy.
+setup_file() {
 	need sqlite3 sqlite3
 	need python3 python3
-	cd "$BATS_TEST_TMPDIR"
+	cd "$BATS_FILE_TMPDIR"
 	"$root/tests/lib/gen-run.py" 300 --systems --no-events | "$analyze" ingest run.sqlite
 	# owners 0 to 9: nobody, the tracer, others, five processes (four of them of a system) and two kernel threads; 7:0 is a leaf, 8:1 is none
 	sqlite3 run.sqlite "
@@ -29,6 +31,11 @@ setup() {
 				WHERE k.name IN ('block_zeroes', 'block_discard');
 		INSERT INTO agg_total SELECT run, kind, owner, dev, cause, how, sub, carrier, flags, SUM(ops), SUM(errors), SUM(bytes), SUM(touched), SUM(timed), SUM(lat_ns),
 			MAX(max_ns) FROM agg GROUP BY run, kind, owner, dev, cause, how, sub, flags"
+}
+
+setup() {
+	cd "$BATS_TEST_TMPDIR"
+	cp "$BATS_FILE_TMPDIR/run.sqlite" .
 	mkdir mine
 }
 
@@ -90,9 +97,12 @@ cat_report() {
 
 sums() { # OPTIONS
 	cat_report >mine/sums.sql
-	empty "sums that differ ($*)" "$("$analyze" sums run.sqlite --reports mine --table wrong --format csv "$@" | tail -n +2)"
-	empty "symbols that are 0 ($*)" "$("$analyze" sums run.sqlite --reports mine --table empty --format csv "$@" | tail -n +2)"
-	same "columns ($*)" "$("$analyze" sums run.sqlite --reports mine --table columns --format csv "$@" | tail -n 1)" 0
+	"$analyze" sums run.sqlite --reports mine --format json "$@" >sums.json
+	table() { sqlite3 :memory: "SELECT value FROM json_each(readfile('sums.json'), '\$.tables.$1')"; }
+	same "tables ($*)" "$(sqlite3 :memory: "SELECT group_concat(key) FROM json_each(readfile('sums.json'), '\$.tables')")" wrong,empty,columns
+	empty "sums that differ ($*)" "$(table wrong)"
+	empty "symbols that are 0 ($*)" "$(table empty)"
+	same "columns ($*)" "$(table columns)" '{"n":0}'
 }
 
 @test "every volume is the sum of its owners, systems, devices, causes and seconds" {

@@ -46,11 +46,21 @@ setup() {
 	store_with "$S"
 }
 
+# Prints what a command says of a store, which is asked once as long as the store is as it was.
+kept() { # STORE COMMAND...
+	local file store=$1
+
+	shift
+	file=$BATS_FILE_TMPDIR/kept.$BATS_SUITE_TEST_NUMBER.$(printf '%s\n' "$PWD" "$@" | cksum | tr ' ' .)
+	[ "$file" -nt "$store" ] || "$@" >"$file" || :
+	cat "$file"
+}
+
 # ratio STORE WHO NAME [OPTIONS]: "BOUND VALUE NUMERATOR DENOMINATOR NOTE"
 ratio() {
 	local store=$1 who=$2 name=$3
 	shift 3
-	"$ANALYZE" amplification "$store" --format tsv --table ratios "$@" |
+	kept "$store" "$ANALYZE" amplification "$store" --format tsv --table ratios "$@" |
 		awk -F'\t' -v w="$who" -v n="$name" '$2 == w && $4 == n { print $6, $7, $8, $9, $10 }' | sed 's/ *$//'
 }
 
@@ -58,7 +68,7 @@ ratio() {
 cell() {
 	local store=$1 report=$2 table=$3 key=$4 value=$5 column=$6
 	shift 6
-	"$ANALYZE" "$report" "$store" --format tsv --table "$table" "$@" |
+	kept "$store" "$ANALYZE" "$report" "$store" --format tsv --table "$table" "$@" |
 		awk -F'\t' -v k="$key" -v v="$value" -v c="$column" \
 			'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next } $at[k] == v { print $at[c] }'
 }

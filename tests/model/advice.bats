@@ -7,16 +7,22 @@ load ../lib/helper
 
 setup() { own_run; }
 
+# The answer about the newest run, which is asked for once.
+explained() {
+	[ explained -nt "$store" ] || "$analyze" explain "$store" --format tsv >explained
+	cat explained
+}
+
 # The sentences about something of the newest run, and the experiments
-said() { "$analyze" explain "$store" --format tsv "${@:2}" | awk -F'\t' -v a="$1" '$1 == a { print $2 }'; }
-advised() { "$analyze" explain "$store" --format tsv "${@:2}" | awk -F'\t' -v a="$1" '$1 == a { print $7 }'; }
-saving() { "$analyze" explain "$store" --format tsv "${@:2}" | awk -F'\t' -v a="$1" '$1 == a { n += $8 } END { print n + 0 }'; }
+said() { explained | awk -F'\t' -v a="$1" '$1 == a { print $2 }'; }
+advised() { explained | awk -F'\t' -v a="$1" '$1 == a { print $7 }'; }
+saving() { explained | awk -F'\t' -v a="$1" '$1 == a { n += $8 } END { print n + 0 }'; }
 
 # No advice of what the run did not do
 fits() { # FS
 	local all
 
-	all=$("$analyze" explain "$store" --format tsv | cut -f7)
+	all=$(explained | cut -f7)
 	[ "$1" = ext4 ] || ! grep -q 'fast_commit\|has_journal' <<<"$all" || fail "ext4's advice on $1: $all"
 	[ "$(q "SELECT COALESCE(SUM(ops), 0) FROM c WHERE kind IN ('fsync', 'fdatasync', 'msync') AND owner > 2")" != 0 ] ||
 		! grep -q 'fewer syncs' <<<"$all" || fail "fewer syncs than none: $all"
@@ -25,7 +31,7 @@ fits() { # FS
 }
 
 @test "300 reads that update times of access: noatime is advised, and saves that" {
-	for fs in ext4 xfs btrfs; do
+	for fs in $(by_turns ext4 xfs btrfs); do
 		[ "$fs" = ext4 ] || grep -qw "$fs" /proc/filesystems || continue
 		body() {
 			mkdir "$IOT_MNT/d"
@@ -71,7 +77,7 @@ fits() { # FS
 		said journal | grep -q "Committed by syncs: 200 of 200 are of $IOT_MNT/log" || fail "$(said journal)"
 		said "file data" | grep -q "$IOT_MNT/log, of which devices wrote .* for 93.8 KiB that calls wrote in 200 calls with 200 syncs" || fail "$(said "file data")"
 		advised journal | grep -q "^fewer syncs of $IOT_MNT/log" || fail "$(advised journal)"
-		same "what most of the sentence is" "$("$analyze" explain "$store" --format tsv | awk -F'\t' 'NR == 3 { print $1 }')" journal
+		same "what most of the sentence is" "$(explained | awk -F'\t' 'NR == 3 { print $1 }')" journal
 		fits ext4
 		saves=$(($(saving journal) + $(saving "file data")))
 		before=$(written "dev = '$IOT_DEVNO' AND owner > 2")
@@ -87,15 +93,15 @@ fits() { # FS
 	body() {
 		traced -- dd if=/dev/zero of="$IOT_MNT/f" bs=1M count=20 status=none
 		said own | grep -q "^20 MiB of the .*.* are the application's own bytes, written once: $IOT_MNT/f 20 MiB" || fail "$(said own)"
-		same "advice" "$("$analyze" explain "$store" --format tsv | awk -F'\t' '$1 == "journal" || $1 == "file data" || $1 == "metadata" { print $7 }' | tr -d '\n')" ""
+		same "advice" "$(explained | awk -F'\t' '$1 == "journal" || $1 == "file data" || $1 == "metadata" { print $7 }' | tr -d '\n')" ""
 		fits "$fs"
 		traced -- sh -c "echo 'Hello, world!' >$IOT_MNT/example.txt"
 		fits "$fs"
-		same "advice" "$("$analyze" explain "$store" --format tsv | awk -F'\t' '$1 == "journal" || $1 == "file data" || $1 == "metadata" { print $7 }' | tr -d '\n')" ""
+		same "advice" "$(explained | awk -F'\t' '$1 == "journal" || $1 == "file data" || $1 == "metadata" { print $7 }' | tr -d '\n')" ""
 		traced -- sh -c : # nothing of the disk was used
 		fits "$fs"
 	}
-	for fs in ext4 xfs btrfs; do
+	for fs in $(by_turns ext4 xfs btrfs); do
 		[ "$fs" = ext4 ] || grep -qw "$fs" /proc/filesystems || continue
 		with_fs $fs 512M -- body
 	done
@@ -121,7 +127,7 @@ fits() { # FS
 }
 
 # Bytes that the rows with advice promise to save: said_to_save PATTERN
-said_to_save() { "$analyze" explain "$store" --format tsv | awk -F'\t' -v p="$1" '$7 ~ p { n += $8 } END { print n + 0 }'; }
+said_to_save() { explained | awk -F'\t' -v p="$1" '$7 ~ p { n += $8 } END { print n + 0 }'; }
 cost() { written "dev = '$IOT_DEVNO' AND owner > 2"; }
 
 # A run, what is advised, and the run with that done: it saves something, and no more than was said.
@@ -137,7 +143,7 @@ keeps_its_word() { # ADVICE BEFORE_COMMAND -- AFTER_COMMAND
 	sync -f "$IOT_MNT"
 	traced -- "${first[@]}"
 	before=$(cost) saves=$(said_to_save "$advice")
-	[ "$saves" -gt 0 ] || fail "nobody advises $advice: $("$analyze" explain "$store" --format tsv | cut -f1,7,8)"
+	[ "$saves" -gt 0 ] || fail "nobody advises $advice: $(explained | cut -f1,7,8)"
 	sync -f "$IOT_MNT"
 	traced -- "$@"
 	after=$(cost)

@@ -22,8 +22,11 @@ includes() { # FILES_REGEX: "file header" lines
 		LICENSE | README.md | .gitignore | *.tsv | *.json | *.jsonl | *.csv | *.txt | tests/fixtures/*) continue ;;
 		debian/changelog | debian/control | debian/copyright | debian/source/* | debian/iot*.[dil]*) continue ;; # of forms of their own
 		esac
-		head -n 3 "$f" | grep -q 'SPDX-License-Identifier: GPL-3.0-only' || fail "$f has no SPDX line"
-	done
+		echo "$f"
+	done >"$BATS_TEST_TMPDIR/of_us"
+	[ "$(wc -l <"$BATS_TEST_TMPDIR/of_us")" -gt 500 ]
+	xargs -d '\n' awk 'FNR <= 3 && /SPDX-License-Identifier: GPL-3.0-only/ { print FILENAME } FNR == 3 { nextfile }' <"$BATS_TEST_TMPDIR/of_us" >"$BATS_TEST_TMPDIR/licensed"
+	empty "no SPDX line" "$(grep -vxFf "$BATS_TEST_TMPDIR/licensed" "$BATS_TEST_TMPDIR/of_us" || :)"
 }
 
 @test "kernel programs include the kernel side, and libbpf's headers for it" {
@@ -103,9 +106,7 @@ includes() { # FILES_REGEX: "file header" lines
 
 @test "files of the tracer call each other without circles" {
 	need nm binutils
-	for f in $(sources '^tracer/.*\.c$'); do
-		nm -AP "$IOT_BUILD/${f%.c}.o"
-	done > "$BATS_TEST_TMPDIR/symbols"
+	sources '^tracer/.*\.c$' | sed "s|.*|$IOT_BUILD/&|; s|c\$|o|" | xargs nm -AP > "$BATS_TEST_TMPDIR/symbols"
 	# "a.o: name T …" defines, "b.o: name U" uses
 	awk '{ sub(":", "", $1) } NR == FNR { if ($3 ~ /^[A-TV-Z]$/) at[$2] = $1; next } $3 == "U" && $2 in at && at[$2] != $1 { print $1, at[$2] }' \
 		"$BATS_TEST_TMPDIR/symbols" "$BATS_TEST_TMPDIR/symbols" > "$BATS_TEST_TMPDIR/edges"

@@ -180,7 +180,7 @@ data_of() { # COMM
 }
 
 # fio's own numbers of bytes, without layout and threads' start: "read written".
-fio_bytes() { sqlite3 -separator ' ' :memory: "SELECT json_extract(readfile('fio.json'), '\$.jobs[0].read.io_bytes'), json_extract(readfile('fio.json'), '\$.jobs[0].write.io_bytes');"; }
+fio_bytes() { sqlite3 -separator ' ' :memory: "SELECT json_extract(readfile('$1'), '\$.jobs[0].read.io_bytes'), json_extract(readfile('$1'), '\$.jobs[0].write.io_bytes');"; } # FILE
 
 # One process dirties 32 pages of a file, another writes to it by one io_submit of 5 requests, each of which is on the device before the
 # next one is copied. FLAGS: s O_SYNC, a O_APPEND, x O_DIRECT, and not aligned.
@@ -217,7 +217,7 @@ several_in_one() { # FLAGS LENGTH STEP FIRST PAGES_THAT_THE_SECOND_WRITES
 		several_in_one sa 4096 0 0 5
 		[ "$1" != btrfs ] || several_in_one x 4096 12288 1 10 # two pages each
 	}
-	for fs in ext4 xfs btrfs; do
+	for fs in $(by_turns ext4 xfs btrfs); do
 		command -v mkfs.$fs > where || continue
 		with_fs $fs 400M -- body $fs
 	done
@@ -227,24 +227,27 @@ several_in_one() { # FLAGS LENGTH STEP FIRST PAGES_THAT_THE_SECOND_WRITES
 	need fio fio
 	body() {
 		head -c 8M /dev/zero > "$IOT_MNT/fio"
-		while read -r name options; do
-			rm -f run.sqlite
-			# shellcheck disable=SC2086 # several options
-			traced --no-events -- fio --name=x --filename="$IOT_MNT/fio" --rw=randrw --bs=4k --size=8M --io_size=4M --thread=0 \
-				--output-format=json --output=fio.json $options
-			same "$name" "$(total bytes "comm = 'fio' AND layer IN ('syscall', 'uring') AND kind IN ('aio_read', 'uring_read')") $(
-				total bytes "comm = 'fio' AND kind IN ('aio_write', 'uring_write')")" "$(fio_bytes)"
-			empty "$name: lost" "$(lost)"
-		done <<-EOF
-			libaio --ioengine=libaio --iodepth=16 --direct=1
-			libaio-buffered --ioengine=libaio --iodepth=16 --direct=0
-			libaio-user --ioengine=libaio --iodepth=16 --direct=1 --userspace_reap
-			libaio-user-buffered --ioengine=libaio --iodepth=16 --direct=0 --userspace_reap
-			io_uring --ioengine=io_uring --iodepth=16 --direct=1
-			io_uring-buffered --ioengine=io_uring --iodepth=16 --direct=0
-			io_uring-fixed --ioengine=io_uring --iodepth=16 --direct=1 --registerfiles --fixedbufs
-			io_uring-sqpoll --ioengine=io_uring --iodepth=16 --direct=1 --sqthread_poll
+		cat >ways <<-EOF
+			aio --ioengine=libaio --iodepth=16 --direct=1
+			aio-buffered --ioengine=libaio --iodepth=16 --direct=0
+			aio-user --ioengine=libaio --iodepth=16 --direct=1 --userspace_reap
+			aio-user-buf --ioengine=libaio --iodepth=16 --direct=0 --userspace_reap
+			uring --ioengine=io_uring --iodepth=16 --direct=1
+			uring-buffered --ioengine=io_uring --iodepth=16 --direct=0
+			uring-fixed --ioengine=io_uring --iodepth=16 --direct=1 --registerfiles --fixedbufs
+			uring-sqpoll --ioengine=io_uring --iodepth=16 --direct=1 --sqthread_poll
 		EOF
+		# each under a name of its own
+		while read -r name _; do ln -sf "$(command -v fio)" "$name"; done <ways
+		# shellcheck disable=SC2016 # the traced shell's
+		traced --no-events -- sh -ec 'while read -r name options; do
+			"./$name" --name=x --filename="$0/fio" --rw=randrw --bs=4k --size=8M --io_size=4M --thread=0 --output-format=json --output="$name.json" $options
+		done <ways' "$IOT_MNT"
+		while read -r name _; do
+			same "$name" "$(total bytes "comm = '$name' AND layer IN ('syscall', 'uring') AND kind IN ('aio_read', 'uring_read')") $(
+				total bytes "comm = '$name' AND kind IN ('aio_write', 'uring_write')")" "$(fio_bytes "$name.json")"
+		done <ways
+		empty "lost" "$(lost)"
 	}
 	with_fs ext4 64M -- body
 }
@@ -261,7 +264,7 @@ several_in_one() { # FLAGS LENGTH STEP FIRST PAGES_THAT_THE_SECOND_WRITES
 		same "$fs: D, W, unexplained" "$(sql "SELECT SUM(l.dirtied), SUM(l.written), SUM(l.unexpected) FROM ledger l JOIN file f ON f.id = l.file WHERE f.path = '$IOT_MNT/f'")" "65536 65536 0"
 	}
 	cd "$BATS_TEST_TMPDIR"
-	for fs in ext4 xfs btrfs; do
+	for fs in $(by_turns ext4 xfs btrfs); do
 		MOUNT_OPTS=$([ "$fs" != btrfs ] || echo max_inline=0) with_fs "$fs" 512M -- body
 	done
 }
@@ -283,7 +286,7 @@ several_in_one() { # FLAGS LENGTH STEP FIRST PAGES_THAT_THE_SECOND_WRITES
 		done
 	}
 	cd "$BATS_TEST_TMPDIR"
-	for fs in ext4 xfs btrfs; do
+	for fs in $(by_turns ext4 xfs btrfs); do
 		MOUNT_OPTS=$([ "$fs" != btrfs ] || echo max_inline=0) with_fs "$fs" 512M -- body
 	done
 }

@@ -665,13 +665,16 @@ api_bytes() {
 	need fio fio
 	body() {
 		dd if=/dev/zero of="$IOT_MNT/f" bs=1M count=2 conv=fsync status=none # or fio would write it first, and not count that
+		for engine in psync pvsync libaio io_uring; do ln -sf "$(command -v fio)" "$BATS_TEST_TMPDIR/x-$engine"; done
+		# shellcheck disable=SC2016 # the traced shell's
+		traced -- sh -ec 'for engine in psync pvsync libaio io_uring; do
+			"$1/x-$engine" --name=job --filename="$0/f" --ioengine="$engine" --rw=randrw --bs=4k --size=2M \
+				--fallocate=none --thread --output-format=json --output="$1/$engine.json" >/dev/null; done' "$IOT_MNT" "$BATS_TEST_TMPDIR"
 		for engine in psync pvsync libaio io_uring; do
-			traced -- fio --name=job --filename="$IOT_MNT/f" --ioengine="$engine" --rw=randrw --bs=4k --size=2M \
-				--fallocate=none --thread --output-format=json --output=fio.json > /dev/null
-			want=$(sqlite3 :memory: "SELECT json_extract(readfile('fio.json'), '\$.jobs[0].read.io_bytes') || ' ' ||
-				json_extract(readfile('fio.json'), '\$.jobs[0].write.io_bytes')")
+			want=$(sqlite3 :memory: "SELECT json_extract(readfile('$BATS_TEST_TMPDIR/$engine.json'), '\$.jobs[0].read.io_bytes') || ' ' ||
+				json_extract(readfile('$BATS_TEST_TMPDIR/$engine.json'), '\$.jobs[0].write.io_bytes')")
 			files=$(q "SELECT COALESCE(SUM(CASE WHEN dir = 'r' THEN bytes END), 0), COALESCE(SUM(CASE WHEN dir = 'w' THEN bytes END), 0)
-				FROM c WHERE layer IN ('syscall', 'uring') AND sub = 'regular' AND dev = '$IOT_DEVNO' AND comm = 'fio'")
+				FROM c WHERE layer IN ('syscall', 'uring') AND sub = 'regular' AND dev = '$IOT_DEVNO' AND comm = 'x-$engine'")
 			same "$engine" "$files" "$want"
 		done
 	}

@@ -272,22 +272,28 @@ refused() { # MESSAGE LINE
 	{ run_line; good_lines; end_line; } >whole.jsonl
 	size=$(stat -c %s whole.jsonl)
 	first=$(run_line | wc -c)
-	for ((at = first; at < size - 1; at += 7)); do
-		head -c $at whole.jsonl >cut.jsonl
+	# how many lines are whole where it is cut
+	python3 - "$first" "$size" >wanted <<-'END'
+		import json, sys
+		text = open("whole.jsonl").read()
+		for at in range(int(sys.argv[1]), int(sys.argv[2]) - 1, 7):
+		    n = 0
+		    for l in text[:at].splitlines():
+		        try: json.loads(l); n += 1
+		        except ValueError: pass
+		    print(at, n)
+	END
+	[ "$(wc -l <wanted)" -gt 20 ]
+	while read -r at n <&8; do
+		head -c "$at" whole.jsonl >cut.jsonl
 		rm -f x.sqlite
 		run "$tool" ingest x.sqlite <cut.jsonl
 		[ "$status" = 3 ] || fail "cut at $at: status $status, $output"
 		[[ $output = *"run marked incomplete"* ]]
 		same "lines" "${#lines[@]}" 1
-		same "rows, cut at $at" "$(sqlite3 x.sqlite 'SELECT (SELECT count(*) FROM run) + (SELECT count(*) FROM process) + (SELECT count(*) FROM event)')" \
-			"$(python3 -c 'import json
-n = 0
-for l in open("cut.jsonl"):
-    try: json.loads(l); n += 1
-    except ValueError: pass
-print(n)')"
-		same "end" "$(sqlite3 x.sqlite 'SELECT count(*) FROM run_end')" 0
-	done
+		same "rows and ends, cut at $at" "$(sqlite3 x.sqlite 'SELECT (SELECT count(*) FROM run) + (SELECT count(*) FROM process) + (SELECT count(*) FROM event),
+			(SELECT count(*) FROM run_end)')" "$n|0"
+	done 8<wanted
 	head -c $((size - 1)) whole.jsonl | "$tool" ingest y.sqlite # only the last newline is missing
 }
 
@@ -320,7 +326,7 @@ print(n)')"
 
 @test "random damage to lines gets one answer from both readers, none from sanitizers" {
 	gen 40 --systems >run.jsonl
-	python3 "$root/tests/unit/damage.py" "$tool" "$asan" "${DAMAGE:-150}" <run.jsonl
+	python3 "$root/tests/unit/damage.py" "$tool" "$asan" "${DAMAGE:-$(sized 75 150)}" <run.jsonl
 }
 
 @test "a process and a file that come twice: the last one stands" {
@@ -446,9 +452,9 @@ print(n)')"
 	same events "$(sqlite3 x.sqlite 'SELECT count(*) FROM event')" "$(grep -c '"t":"event"' a.jsonl)"
 }
 
-@test "kill -9 while storing: the store opens, has every committed event, is incomplete" {
+@test "kill -9 while storing (IOT_LONG: 6 times): all committed events, incomplete" {
 	gen 60000 >run.jsonl
-	for round in 1 2 3 4 5 6; do
+	for round in $(sized "1 3 6" "1 2 3 4 5 6"); do
 		rm -f x.sqlite* commits
 		: >commits
 		(head -n $((round * 9000 + 500)) run.jsonl; sleep 5) | "$tool" slow x.sqlite >commits &
