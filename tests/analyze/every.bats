@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-only
 # every.bats - every report of real runs in every format, read by independent parsers (every.py), and every other command.
-# IOT_EVERY=all tests/run every: dd, fio, PostgreSQL, MinIO and etcd, three repeats of each; else a few reports of dd.
+# IOT_EVERY=all tests/run every: dd, fio, PostgreSQL, MinIO and etcd, three repeats of each; else a few reports of dd, with IOT_LONG=1 one more.
 
 load ../lib/loads
 bats_require_minimum_version 1.5.0
@@ -42,7 +42,7 @@ commands() {
 	local form
 
 	# by force: what else is on the machine, such as other devices, may come and go
-	for form in text csv tsv json latex markdown; do
+	for form in $(sized "text json latex" "text csv tsv json latex markdown"); do
 		"$analyze" compare run.sqlite:1-2 run.sqlite:3 --force --format $form >compare.$form
 	done
 	python3 -c 'import json; json.load(open("compare.json"))'
@@ -63,9 +63,9 @@ all_of() { # SYSTEM PROFILE COUNT
 	commands
 }
 
-@test "dd: a few reports in every format, and every other command" {
+@test "dd: two reports (IOT_LONG: three) in every format, and every other command" {
 	three_runs dd small 50
-	answers amplification waterfall check
+	answers $(sized "waterfall check" "amplification waterfall check")
 	commands
 }
 

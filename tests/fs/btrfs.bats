@@ -173,6 +173,7 @@ w_of() { # COMM_LIKE
 }
 
 @test "btrfs: RAID10 and RAID5: W is one copy, F has copies or parity, the writer's" {
+	only_long "each time RAID1 alone"
 	body() {
 		over_disks raid10 4 512M
 		load_of_one
@@ -194,6 +195,7 @@ w_of() { # COMM_LIKE
 }
 
 @test "btrfs: bytes of balance and scrub are apart, and no file's data counts twice" {
+	only_long "balance and scrub are not run each time"
 	body() {
 		over_disks raid1 2 512M
 		load_of_one "btrfs balance start --full-balance $IOT_MNT > balance.txt" "btrfs filesystem sync $IOT_MNT" "btrfs scrub start -B $IOT_MNT > scrub.txt"
@@ -270,6 +272,7 @@ w_of() { # COMM_LIKE
 
 # Extents that are free again lose their checksums when somebody runs what the transaction has put off: the one who asks for its commit.
 @test "btrfs: sync removes checksums of overwritten data on behalf of the writer" {
+	only_long "one of many orders of syncs"
 	body() {
 		ln -sf "$io" changer
 		"$io" --api pwrite --file "$IOT_MNT/f" --count 211 --size 8k --sync fsync > ledger.json
@@ -285,6 +288,7 @@ w_of() { # COMM_LIKE
 }
 
 @test "btrfs: blocks of trees for direct writes are their writer's, not an earlier's" {
+	only_long "one of many orders of direct and cached writes"
 	body() {
 		ln -sf "$io" first
 		ln -sf "$io" director
@@ -414,6 +418,7 @@ in_place() { # SCRIPT
 }
 
 @test "btrfs: a direct libaio append inside a block goes through the cache: D is W" {
+	only_long "one of many orders of direct and cached writes"
 	cat > append.py <<-'P'
 		import os, sys
 		from rings import *
@@ -430,6 +435,7 @@ in_place() { # SCRIPT
 }
 
 @test "btrfs: a synced direct io_uring write behind the end zeroes its block: D is W" {
+	only_long "one of many orders of direct and cached writes"
 	cat > beyond.py <<-'P'
 		import os, sys
 		from rings import *
@@ -448,6 +454,7 @@ in_place() { # SCRIPT
 
 # Memory that was not touched before is copied part by part: each waits for its pages to be there.
 @test "btrfs: direct writes partly through the cache, next to writeback: D is W" {
+	only_long "one of many orders of direct and cached writes"
 	cat > parts.py <<-'P'
 		import mmap, os, sys
 		path, size = sys.argv[1] + "/f", 1 << 20
@@ -511,6 +518,7 @@ in_place() { # SCRIPT
 }
 
 @test "guest: btrfs: reclaimed pages of a dirty file are not dropped, cut ones are" {
+	only_long "each time the same of ext4"
 	body() {
 		"$io" --api pwrite --file "$IOT_MNT/f" --count 16 --size 64k --sync fsync --every 16 > /dev/null
 		traced -- sh -c "dd if=/dev/zero of=$IOT_MNT/f bs=4k seek=128 count=1 conv=notrunc status=none

@@ -109,7 +109,7 @@ all() { # FS
 
 @test "guest: ext4: parts of a folio are written, cut off and zeroed: the ledger closes" { all ext4; }
 @test "guest: XFS: parts of a folio are written, cut off and zeroed: the ledger closes" { all xfs; }
-@test "guest: btrfs: parts of a folio are written, cut and zeroed: the ledger closes" { all btrfs; }
+@test "guest: btrfs: parts of a folio are written, cut and zeroed: the ledger closes" { only_long "ext4 and XFS each time"; all btrfs; }
 
 # Pages that were dirty before the run are nobody's until they are stored over: then they are the storing process's, as with a write.
 over() { # FS
@@ -142,4 +142,4 @@ over() { # FS
 
 @test "ext4: pages dirty before the run are of who stores or reads into them: D is W" { over ext4; }
 @test "XFS: pages dirty before the run are of who stores or reads into them: D is W" { over xfs; }
-@test "btrfs: pages dirty before the run are of who stores or reads into them: D is W" { over btrfs; }
+@test "btrfs: pages dirty before the run are of who stores or reads into them: D is W" { only_long "ext4 and XFS each time"; over btrfs; }

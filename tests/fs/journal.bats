@@ -127,6 +127,7 @@ real_run() {
 }
 
 @test "journal: the same on btrfs, of its trees" {
+	only_long "ext4 and XFS each time"
 	real_run
 	need mkfs.btrfs btrfs-progs
 	loops_on btrfs 400M

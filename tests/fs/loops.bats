@@ -27,7 +27,7 @@ measure() { # WHO COMMAND...
 @test "a loop device on a file of ext4, XFS, btrfs: P is the disk's (defect 69)" {
 	local outer
 
-	for outer in ext4 xfs btrfs; do
+	for outer in $(by_turns ext4 xfs btrfs); do
 		nest $outer ext4
 		measure dd dd if=/dev/zero of="$at/x" bs=4k count=50 oflag=sync status=none
 		[ "$(total bytes "kind = 'block_write' AND cause = 'loop_journal' AND comm = 'dd'")" -gt 0 ] || fail "$outer: no journal"
@@ -40,11 +40,12 @@ measure() { # WHO COMMAND...
 }
 
 @test "two writers of a loop device on ext4, btrfs: P is the disk's, each has its own" {
-	local outer before direct
+	local outer outers before direct
 
+	outers=$(by_turns ext4 btrfs)
 	for direct in on off; do
 		nest_options=--direct-io=$direct
-		for outer in ext4 btrfs; do
+		for outer in $outers; do
 			nest $outer ext4
 			same "$outer: direct I/O" "$(<"/sys/block/${top#/dev/}/loop/dio")" $([ $direct = on ] && echo 1 || echo 0)
 			ln -sf "$io" alpha

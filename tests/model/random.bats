@@ -2,7 +2,7 @@
 # random.bats - random programs of three processes on four files: the owner of every page that reached the device, by a model that never
 # asks iot. random-programs.py explains it; it makes a failing program small and prints it with its seed.
 #
-# IOT_RANDOM=2000 runs 2,000 programs instead of 50, IOT_RANDOM_SEED=7001 begins with another seed.
+# IOT_RANDOM=2000 runs 2,000 programs instead of 25 (with IOT_LONG=1 50), IOT_RANDOM_SEED=7001 begins with another seed.
 
 load ../lib/helper
 
@@ -54,13 +54,13 @@ setup() {
 
 @test "random programs: every page is charged to its last writer (IOT_RANDOM=N)" {
 	export BATS_TEST_TIMEOUT=7200
-	with_fs ext4 2G -- "$programs" --seeds "$first-$((first + ${IOT_RANDOM:-50} - 1))"
+	with_fs ext4 2G -- "$programs" --seeds "$first-$((first + ${IOT_RANDOM:-$(sized 25 50)} - 1))"
 }
 
 # A fast commit takes the marks off the pages of files that it tells of, and sets them again, in the call of whoever asks for it.
 @test "random programs on ext4 with fast commits: pages are their last writer's" {
 	export BATS_TEST_TIMEOUT=7200
-	with_fs ext4 2G -O fast_commit -- "$programs" --seeds "$first-$((first + ${IOT_RANDOM:-30} - 1))"
+	with_fs ext4 2G -O fast_commit -- "$programs" --seeds "$first-$((first + ${IOT_RANDOM:-$(sized 15 30)} - 1))"
 }
 
 # A trace for each: overlayfs tells no generations of inodes.
@@ -72,7 +72,7 @@ setup() {
 
 		mkdir "$below/lower" "$below/upper" "$below/work" "$below/merged"
 		mount -t overlay overlay -o "lowerdir=$below/lower,upperdir=$below/upper,workdir=$below/work" "$below/merged"
-		IOT_MNT=$below/merged "$programs" --seeds "$first-$((first + ${IOT_RANDOM:-60} / 10 - 1))" || result=1
+		IOT_MNT=$below/merged "$programs" --seeds "$first-$((first + ${IOT_RANDOM:-$(sized 30 60)} / 10 - 1))" || result=1
 		umount "$below/merged" || umount --lazy "$below/merged"
 		return $result
 	}
@@ -128,7 +128,7 @@ setup() {
 	[ "$(printf '%s\n' 6.6 "$(uname -r)" | sort -V | head -1)" = 6.6 ] || skip "before 6.6 XFS writes all of a folio that is dirty in part, which the model does not know"
 	export BATS_TEST_TIMEOUT=7200
 	for reflink in 0 1; do
-		with_fs xfs 2G -m reflink=$reflink -- "$programs" --keep "$BATS_TEST_TMPDIR" --seeds "$first-$((first + ${IOT_RANDOM:-8} - 1))"
+		with_fs xfs 2G -m reflink=$reflink -- "$programs" --keep "$BATS_TEST_TMPDIR" --seeds "$first-$((first + ${IOT_RANDOM:-$(sized 5 8)} - 1))"
 	done
 }
 

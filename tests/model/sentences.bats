@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-3.0-only
 # sentences.bats - every sentence of `iot-analyze explain` and of the first screen against the run itself: sentences.py makes the runs,
-# and knows their calls, files and syncs. IOT_SENTENCES=1: all of them on each file system; else each once.
+# and knows their calls, files and syncs. IOT_SENTENCES=1: all of them on each file system; else those that are not heavy, each on one.
 
 load ../lib/helper
 

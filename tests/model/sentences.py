@@ -13,7 +13,6 @@ import ctypes, fnmatch, glob, json, mmap, os, re, shutil, signal, socket, sqlite
 
 CASES = {}
 EVERY = ('ext4', 'xfs', 'btrfs')
-FEW = ('bytes_dsync', 'appends_fsync', 'rename_fsync', 'readers', 'mapped_msync', 'shared', 'read_again')  # on other file systems than ext4, where not all are asked for
 
 
 def case(fs=('ext4',), calls='', files='*', syncs=0, facts='', says=(), before=None, heavy=False, needs=()):
@@ -457,12 +456,31 @@ def run_case(name, fs, folder, device, store):
     return [*check_explain(c, at, device, rows), *check_headline(c, at, device, head)]
 
 
+# Others show what these show, too: they are run with IOT_SENTENCES alone.
+ALIKE = 'blocks_dsync', 'rename_only', 'mapped', 'sparse', 'folders', 'in_place', 'appends', 'fio_uring', 'copies', 'sqlite_wal_large'
+
+
+def wanted(fs):
+    """The cases of a file system: those that are neither heavy nor alike take turns at theirs, so that each is run once; with IOT_SENTENCES all."""
+    if os.environ.get('IOT_SENTENCES'):
+        return [name for name, c in CASES.items() if fs in c['fs']]
+    turns = dict.fromkeys(EVERY, 0)
+    chosen = []
+    for name, c in CASES.items():
+        if c['heavy'] or name in ALIKE:
+            continue
+        turn = min(c['fs'], key=turns.get)
+        turns[turn] += 1
+        if turn == fs:
+            chosen.append(name)
+    return chosen
+
+
 def check(fs, folder, device, store, only):
     failed = ran = 0
-    for name, c in CASES.items():
-        if fs not in c['fs'] or only and name not in only or not all(map(shutil.which, c['needs'])):
-            continue
-        if not os.environ.get('IOT_SENTENCES') and not only and (c['heavy'] or fs != 'ext4' and name not in FEW):
+    for name in only or wanted(fs):
+        c = CASES[name]
+        if fs not in c['fs'] or not all(map(shutil.which, c['needs'])):
             continue
         ran += 1
         for wrong in run_case(name, fs, folder, device, store):

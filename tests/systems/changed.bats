@@ -37,6 +37,7 @@ said() { # STORE RUN ABOUT
 }
 
 @test "ext4, with fast commit: the journal's sentence says so" {
+	only_long "each time SQLite with another journal"
 	need_root
 	load='for i in $(seq 40); do echo x >>f; sync f; done'
 	repeats before "$PWD/s.sqlite" "" sh -c "$load"

@@ -9,14 +9,18 @@ setup() {
 	sweep=$root/workloads/sweep.sh bench=$root/workloads/fs-bench.sh
 }
 
-@test "a sweep has a row a size, operation and repeat, with payload and idle control" {
+@test "a sweep has a row a size, operation, repeat (IOT_LONG: 2), payload, idle control" {
 	command -v etcd >/dev/null || need etcd etcd-server
-	"$sweep" etcd --sizes 10,1024 --repeats 2 >"$BATS_TEST_TMPDIR/rows" 2>"$BATS_TEST_TMPDIR/err" || fail "$(cat "$BATS_TEST_TMPDIR/err")"
+	local repeats rows
+
+	repeats=$(sized 1 2)
+	rows=$((repeats * 4))
+	"$sweep" etcd --sizes 10,1024 --repeats "$repeats" >"$BATS_TEST_TMPDIR/rows" 2>"$BATS_TEST_TMPDIR/err" || fail "$(cat "$BATS_TEST_TMPDIR/err")"
 	rows() { sqlite3 :memory: -cmd '.mode tabs' -cmd ".import '$BATS_TEST_TMPDIR/rows' t" "$1"; }
-	same "rows" "$(rows 'SELECT COUNT(*) FROM t')" 8
+	same "rows" "$(rows 'SELECT COUNT(*) FROM t')" "$rows"
 	same "payload" "$(rows 'SELECT operation, size, MIN(logical_bytes), MAX(logical_bytes) FROM t GROUP BY 1, 2 ORDER BY 1, size + 0' | tr '\t\n' ' ;')" \
 		"read 10 1000 1000;read 1024 102400 102400;write 10 1000 1000;write 1024 102400 102400;"
-	same "idle as long as the load, or longer" "$(rows 'SELECT COUNT(*) FROM t WHERE idle_s + 0 >= window_s + 0')" 8
+	same "idle as long as the load, or longer" "$(rows 'SELECT COUNT(*) FROM t WHERE idle_s + 0 >= window_s + 0')" "$rows"
 	same "small objects cost more a byte" "$(rows "SELECT MIN(w) > MAX(v) FROM (SELECT device_write_bytes * 1.0 / logical_bytes AS w FROM t
 		WHERE operation = 'write' AND size = 10), (SELECT device_write_bytes * 1.0 / logical_bytes AS v FROM t WHERE operation = 'write' AND size = 1024)")" 1
 }
@@ -153,6 +157,7 @@ f2fs             f2fs  9  -    -    rw
 '
 
 @test "every row of fs-bench has its operations and options, or a reason" {
+	only_long "each time one operation, traced and not"
 	export IOT_NO_INSTALL=1
 	{
 		"$bench" --tsv --count 29 --operations overwrite-paced,append ext2 ext4-writeback ext4-journal ext4-fast-commit &&

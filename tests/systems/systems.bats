@@ -189,6 +189,7 @@ flushes_of_wal() {
 }
 
 @test "PostgreSQL, bulk: every device byte is its own, and wal is pg_stat_wal's" {
+	only_long "small commits each time"
 	IOT_SERVER_ARGS='-c wal_init_zero=off' system_up postgres
 	traced_load bulk 32768
 	acknowledged_all 33554432
@@ -473,6 +474,7 @@ memory_group() {
 }
 
 @test "a storm of 240 backends of one commit each: every byte, every backend" {
+	only_long "loads of few backends each time"
 	system_up postgres
 	port=$(sed -n 4p "$IOT_WORK/mnt/d1/data/postmaster.pid")
 	asking=(setpriv --reuid=postgres --regid=postgres --init-groups env -i HOME=/tmp)
@@ -876,7 +878,7 @@ on_fs() { # FILE SYSTEM, WORKLOAD SYSTEM PROGRAMS PROFILE...
 }
 
 @test "PostgreSQL on XFS: every device byte is its own, data apart from the log" { on_fs xfs postgres postgresql "$postgres" small 200; }
-@test "etcd on btrfs: every device byte is its own, data apart from the trees" { on_fs btrfs etcd etcd "$etcd" small-one 211; }
+@test "etcd on btrfs: every device byte is its own, data apart from the trees" { only_long "etcd on ext4 each time"; on_fs btrfs etcd etcd "$etcd" small-one 211; }
 @test "PostgreSQL on btrfs: every device byte is its own, data apart from the trees" { all_systems && on_fs btrfs postgres postgresql "$postgres" small; }
 @test "etcd on XFS: every device byte is its own, data apart from the log" { all_systems && on_fs xfs etcd etcd "$etcd" small-one 1009; }
 @test "MinIO on XFS: every device byte is its own, data apart from the log" { all_systems && on_fs xfs minio minio "$minio" small; }
@@ -908,7 +910,7 @@ reads_charged_to() { # WORKLOAD SYSTEM PROFILE...
 }
 
 @test "PostgreSQL, cold reads: every device byte is its own" { reads_charged_to postgres postgresql read-cold; }
-@test "etcd, cold reads: every device byte is its own" { reads_charged_to etcd etcd read-cold; }
+@test "etcd, cold reads: every device byte is its own" { only_long "cold reads of PostgreSQL each time" && reads_charged_to etcd etcd read-cold; }
 @test "MinIO, cold reads: every device byte is its own" { all_systems && reads_charged_to minio minio read-cold; }
 @test "GlusterFS, cold reads: every device byte is its own" { all_systems && reads_charged_to gluster gluster read-cold; }
 @test "Ceph, cold reads: every device byte is its own" { all_systems && reads_charged_to ceph ceph read-cold; }

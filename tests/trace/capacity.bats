@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-only
 # capacity.bats - each table of the kernel side, as small as an option makes it: each loss has a name, no number is wrong, and later
-# owners have their bytes. IOT_TABLES=all: one table at a time, which takes four minutes; else several in one run.
+# owners have their bytes. IOT_TABLES=all: one table at a time, which takes four minutes; else several in one run: those of requests
+# and pages, with IOT_LONG=1 those of owners too.
 #
 # To add a table: a row in `rows`.
 
@@ -134,7 +135,7 @@ try() { # ROWS
 			while read -r row <&8; do try "$row"; done 8< <(rows)
 			return
 		fi
-		for group in ${IOT_TABLES:-io who all}; do
+		for group in ${IOT_TABLES:-$(sized io "io who all")}; do
 			try "$(rows | awk -v group="$group" '$2 == group')"
 		done
 	}

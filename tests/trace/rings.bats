@@ -29,7 +29,7 @@ scene() { # DIRECT [BESIDE]: bytes of D that are direct, but for btrfs, where th
 				WHERE k.name = 'fs_write' AND z.name IN ('data', 'direct') GROUP BY 1, 2)
 			SELECT path, pid, 'wanted', want.bytes, 'got', got.bytes FROM want LEFT JOIN got USING (path, pid) WHERE got.bytes IS NULL OR abs(want.bytes - got.bytes) > $beside;")"
 	}
-	for fs in ext4 xfs btrfs; do with_fs $fs 500M -- body $fs "$1"; done
+	for fs in $(by_turns ext4 xfs btrfs); do with_fs $fs 500M -- body $fs "$1"; done
 }
 
 @test "write-through requests of io_uring are their process's: linked, draining, timed" {

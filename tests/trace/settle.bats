@@ -39,6 +39,8 @@ attributes() { # FILE_SYSTEM
 }
 
 @test "a command that only changes names and attributes is written out: its own, btrfs" {
+	only_long "ext4 and XFS each time"
+	only_long "each time ext4 and XFS"
 	need mkfs.btrfs btrfs-progs
 	attributes btrfs
 }

@@ -13,7 +13,7 @@ teardown() {
 	if [ -n "$mounted" ]; then umount --lazy "$mounted"; fi
 }
 
-@test "each state in which an output is stuck ends with each signal and with -d" {
+@test "states in which an output is stuck end with signals, -d (IOT_SIGNALS=all: each)" {
 	need python3 python3-minimal
 	python3 "$root/tests/trace/signals.py" "$IOT_BUILD" "$PWD" > cases.txt || { cat cases.txt; false; }
 	tail -n 1 cases.txt >&3
@@ -172,10 +172,11 @@ behind_signal() { # CALLS [all]
 		END { print taken + 0, attached + 0 }' "$1"
 }
 
-@test "a signal in the set-up ends it before more is attached: 128 + its number" {
+@test "a signal in the set-up (6; IOT_LONG: 12) ends it before more is attached: 128+n" {
 	need strace strace
 	export ASAN_OPTIONS=detect_leaks=0 # that cannot be traced
-	local calls all points=12 i at signal taken attached most=0 late=0
+	local calls all points i at signal taken attached most=0 late=0
+	points=$(sized 6 12)
 	strace -f -e trace=bpf -o all "$trace" -q -d 0.01 -o whole.jsonl
 	# calls of the first thread; those that load get the signal at a call of theirs too
 	calls=$(awk 'NR == 1 { main = $1 } $1 == main && / bpf\(/ { n++; if (/RAW_TRACEPOINT_OPEN|LINK_CREATE/) last = n } END { print last }' all)

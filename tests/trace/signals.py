@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-only
 """signals.py - each state in which an output takes nothing, times each thing that ends a run.
 
-usage: signals.py BUILD FOLDER
+usage: signals.py BUILD FOLDER    IOT_SIGNALS=all, which IOT_LONG=1 implies: each state with each end; else some states with one each
 Prints what failed, and how many cases there were. Each ends within a second. Other programs may have the processors, which only makes
 it slower: a case that took longer is tried again, and one that never took less is held against a run that nothing blocks, at the same
 time: a second more than the end of that is allowed. The median and the slowest of the best are printed.
@@ -227,8 +227,8 @@ def pairs():
     all_pairs = [(*s, *e) for s in EARLY + LATE for e in SIGNALS] + [(*s, *e) for s in LOCKED + MUTE for e in SIGNALS[:2]]
     if os.environ.get("IOT_SIGNALS") == "all": # each late one has to attach: all of them take minutes
         return all_pairs
-    first = LATE[0][0], LATE[2][0]
-    return [p for p in all_pairs if (p[0], p[1]) in EARLY or p[2] == "SIGINT" or (p[0] in first and p[2] == "the end of -d")]
+    turns = {LATE[0][0]: "SIGINT", LATE[2][0]: "the end of -d", LATE[4][0]: "SIGTERM", LATE[5][0]: "SIGHUP", LOCKED[0][0]: "SIGTERM", MUTE[0][0]: "SIGINT"}
+    return [p for p in all_pairs if (p[0], p[1]) in EARLY or turns.get(p[0]) == p[2]]
 
 
 PAIRS = pairs()

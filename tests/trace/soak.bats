@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-only
 # soak.bats - a long run is a short one many times: each round of the same load has the same owners, memory and bytes in the store.
-# IOT_SOAK: so many seconds (default 60; ten minutes by hand).
+# IOT_SOAK: so many seconds (default 30, 60 with IOT_LONG=1; ten minutes by hand).
 
 load ../lib/helper
 
@@ -26,7 +26,7 @@ rounds_of() { # SECONDS STORE
 	sleep 5 # what has ended is collected
 }
 
-@test "a soak of 60 seconds (IOT_SOAK): every round has its 501 owners and its bytes" {
+@test "a soak of 30 seconds (IOT_SOAK): every round has its 501 owners and its bytes" {
 	need_tracer
 	need_plain "$trace" "they keep memory that was freed"
 	cd "$BATS_TEST_TMPDIR"
@@ -35,7 +35,7 @@ rounds_of() { # SECONDS STORE
 	cp "$IOT_BUILD/forker" .
 	cp "$io" io
 	head -c 4096 /dev/zero >small
-	BATS_TEST_TIMEOUT=$((${IOT_SOAK:-60} * 3 + 300)) "$trace" -v -o "$store" -- bash -eu -c "names=$names; $(declare -f rounds_of); rounds_of ${IOT_SOAK:-60} '$store'" 2>trace.log ||
+	BATS_TEST_TIMEOUT=$((${IOT_SOAK:-30} * 3 + 300)) "$trace" -v -o "$store" -- bash -eu -c "names=$names; $(declare -f rounds_of); rounds_of ${IOT_SOAK:-30} '$store'" 2>trace.log ||
 		fail "$(tail -n 5 trace.log)"
 	rounds=$(wc -l <samples)
 	[ "$rounds" -ge 8 ] || fail "only $rounds rounds"

@@ -149,6 +149,7 @@ processes_agree() {
 }
 
 @test "a soak: 40,000 processes and 60,000 files leave the tables empty (defect 22)" {
+	only_long "tests/trace/soak.bats each time"
 	need_plain "$trace" "they keep memory that was freed"
 	body() {
 		mkdir "$IOT_MNT/d" "$IOT_MNT/d/first"

@@ -140,12 +140,14 @@ ends_of_memory() { # NAME COMMAND...
 			grep -qi memory err || fail "$name, from malloc $n on: '$(cat err)'"
 			same "$name, from malloc $n on: integrity" "$(sqlite3 x.sqlite 'PRAGMA integrity_check; SELECT count(*) FROM run_end')" $'ok\n2'
 		fi
-		n=$((n + n / 2 + 1)) faults=$((faults + 1))
+		n=$((n + n / more + 1)) faults=$((faults + 1))
 	done
 }
 
 @test "memory that is gone from any call on: a message, status 1, and a whole store" {
-	local faults=0 words
+	local faults=0 words more
+
+	more=$(sized 1 2)
 	"$analyze" ingest base.sqlite a.jsonl b.jsonl
 	head -n 100 a.jsonl >cut.jsonl
 	printf '{"ledger": 1, "system": "sys", "payload_bytes": 5000000}' >load.json
@@ -170,7 +172,7 @@ ends_of_memory() { # NAME COMMAND...
 	while read -r n; do
 		run env FAULTY="malloc $n 12+" LD_PRELOAD="$IOT_BUILD/faulty.so" "$trace" --systems 99>/dev/null
 		[ "$status" = 1 ] && [[ $output == *[Mm]emory* && $output != *"not JSON"* ]] || fail "--systems, from malloc $n on: $status $output"
-	done < <(seq 1 97 2500)
+	done < <(seq 1 "$(sized 194 97)" 2500)
 	echo "# $faults faults" >&3
 	[ "$faults" -gt 100 ]
 }
