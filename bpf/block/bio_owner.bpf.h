@@ -289,20 +289,17 @@ static __always_inline void piece_event(struct bio_walk *w)
 	r = event_reserve(LOSS_EVENT_FS);
 	if (!r)
 		return;
+	event_fill(&r->e, w->task, &w->key);
+	r->e.owner = proc;
+	r->e.cause = cause_of(marked, w->key.cause);
+	if (taken)
+		r->e.kind = KIND_FS_TAKEN;
 	r->e.ts_ns = w->began_ns ?: bpf_ktime_get_ns();
+	r->e.tid = current_thread();
+	r->e.file = w->file;
 	r->e.offset = w->off;
 	r->e.size = w->bytes;
 	r->e.bytes = taken ? 0 : w->bytes;
-	r->e.task = w->task;
-	r->e.tid = current_thread();
-	r->e.owner = proc;
-	r->e.kind = taken ? KIND_FS_TAKEN : w->key.kind;
-	r->e.cause = cause_of(marked, w->key.cause);
-	r->e.how = w->key.how;
-	r->e.sub = w->key.sub;
-	r->e.carrier = w->key.flags >> CELL_CARRIER_SHIFT;
-	r->e.file = w->file;
-	r->e.dev = w->key.dev;
 	event_submit(r);
 }
 

@@ -234,23 +234,19 @@ __noinline int request_event(const struct bio_walk *w, const struct iot_cell_key
 	r = event_reserve(LOSS_EVENT_BLOCK);
 	if (!r)
 		return 0;
+	event_fill(&r->e, PROC_NONE, k);
+	r->e.owner = proc;
+	r->e.cause = cause_of(marked, k->cause);
 	r->e.ts_ns = d->issue_ns;
+	r->e.tid = d->tid;
+	r->e.file = file;
 	r->e.dur_ns = d->dur_ns;
 	r->e.queue_ns = d->queue_ns;
 	r->e.offset = d->sector << 9;
 	r->e.size = d->size;
 	r->e.bytes = d->bytes;
-	r->e.owner = proc;
-	r->e.file = file;
-	r->e.dev = k->dev;
 	r->e.flags = d->flags | (w->pieces > 1 ? FLAG_MIXED : 0) | (k->flags & FLAG_PASSED);
 	r->e.err = d->error;
-	r->e.tid = d->tid;
-	r->e.kind = k->kind;
-	r->e.cause = cause_of(marked, k->cause);
-	r->e.how = k->how;
-	r->e.sub = k->sub;
-	r->e.carrier = k->flags >> CELL_CARRIER_SHIFT;
 	event_submit(r);
 	return 0;
 }

@@ -122,6 +122,7 @@ static __noinline void fastpath_pack(const struct fast_call *q, const struct tim
 __noinline int fastpath_event(struct fast_call *q, const struct timed *when, u64 offset, u64 size,
 			      s64 ret)
 {
+	struct iot_cell_key k = { .how = HOW_EXACT };
 	struct iot_ring_event *r;
 
 	if (!q || !when)
@@ -133,20 +134,20 @@ __noinline int fastpath_event(struct fast_call *q, const struct timed *when, u64
 	r = event_reserve(LOSS_EVENT_SYSCALL);
 	if (!r)
 		return 0;
+	k.owner = q->proc;
+	k.dev = q->dev;
+	k.kind = q->kind;
+	k.sub = q->type;
+	event_fill(&r->e, q->proc, &k);
 	r->e.ts_ns = when->ts_ns ?: bpf_ktime_get_ns();
+	r->e.tid = cfg.pid_level ? current_thread() : q->tid;
+	r->e.file = q->file;
 	r->e.dur_ns = when->dur_ns;
 	r->e.queue_ns = when->queue_ns;
 	r->e.offset = offset;
 	r->e.size = size;
 	r->e.bytes = ret;
-	r->e.task = r->e.owner = q->proc;
-	r->e.tid = cfg.pid_level ? current_thread() : q->tid;
-	r->e.how = HOW_EXACT;
-	r->e.kind = q->kind;
 	r->e.flags = q->flags | (ret < size ? FLAG_SHORT : 0);
-	r->e.file = q->file;
-	r->e.dev = q->dev;
-	r->e.sub = q->type;
 	event_submit(r);
 	return 0;
 }

@@ -234,6 +234,8 @@ static __always_inline u64 began_sending(void)
 static __always_inline void net_event(const struct socket_use *u, const struct iot_flow_key *k,
 				      u8 sub)
 {
+	struct iot_cell_key c = { .owner = u->proc, .kind = u->kind, .how = HOW_EXACT,
+				  .sub = sub };
 	struct iot_ring_event *r;
 
 	if (!wants_event(u->proc))
@@ -241,14 +243,11 @@ static __always_inline void net_event(const struct socket_use *u, const struct i
 	r = event_reserve(LOSS_EVENT_NET);
 	if (!r)
 		return;
+	event_fill(&r->e, u->proc, &c);
 	r->e.ts_ns = u->kind == KIND_NET_SEND ? began_sending() : bpf_ktime_get_ns();
+	r->e.tid = current_thread();
 	r->e.bytes = u->bytes;
 	r->e.offset = (u64)k->local_port << 16 | k->remote_port;
-	r->e.task = r->e.owner = u->proc;
-	r->e.tid = current_thread();
-	r->e.how = HOW_EXACT;
-	r->e.kind = u->kind;
-	r->e.sub = sub;
 	r->e.flags = u->derived ? FLAG_DERIVED : 0;
 	event_submit(r);
 }

@@ -13,23 +13,21 @@
 /* Sends the event of an operation. Out of line: most runs of the hot path do not come here. */
 static __always_inline void op_event(struct task_ctx *c, const struct op *o, u32 proc)
 {
+	struct iot_cell_key k = { .owner = proc, .dev = c->seen.dev, .kind = o->kind,
+				  .how = HOW_EXACT, .sub = c->seen.type };
 	struct iot_ring_event *r = event_reserve(LOSS_EVENT_SYSCALL);
 
 	if (!r)
 		return;
+	event_fill(&r->e, proc, &k);
 	r->e.ts_ns = o->ts_ns;
+	r->e.tid = o->tid ?: current_thread();
+	r->e.file = c->seen.file;
 	r->e.dur_ns = o->dur_ns;
 	r->e.queue_ns = o->queue_ns;
 	r->e.offset = o->offset;
 	r->e.size = o->size;
-	r->e.task = r->e.owner = proc;
-	r->e.tid = o->tid ?: current_thread();
-	r->e.how = HOW_EXACT;
-	r->e.kind = o->kind;
 	r->e.flags = o->flags;
-	r->e.file = c->seen.file;
-	r->e.dev = c->seen.dev;
-	r->e.sub = c->seen.type;
 	if (o->ret < 0)
 		r->e.err = -o->ret;
 	else if (o->write != MOVES_NOTHING)

@@ -69,6 +69,8 @@ struct uring_done {
 static __always_inline void uring_event(const struct uring_request *u, const struct uring_file *f,
 					const struct uring_done *d)
 {
+	struct iot_cell_key k = { .owner = u->proc, .dev = f->dev, .kind = d->kind,
+				  .how = HOW_EXACT, .sub = f->type };
 	struct iot_ring_event *r;
 
 	if (!wants_event(u->proc))
@@ -76,21 +78,17 @@ static __always_inline void uring_event(const struct uring_request *u, const str
 	r = event_reserve(LOSS_EVENT_URING);
 	if (!r)
 		return;
+	event_fill(&r->e, u->proc, &k);
 	r->e.ts_ns = u->ts_ns;
+	r->e.tid = u->tid;
+	r->e.file = f->id;
 	r->e.dur_ns = d->dur_ns;
 	r->e.queue_ns = d->queue_ns;
 	r->e.offset = f->offset;
 	r->e.size = u->size ? u->size : d->bytes;
 	r->e.bytes = d->bytes;
-	r->e.task = r->e.owner = u->proc;
-	r->e.tid = u->tid;
-	r->e.file = f->id;
-	r->e.dev = f->dev;
 	r->e.flags = u->flags | f->flags | (d->bytes < u->size && d->res >= 0 ? FLAG_SHORT : 0);
 	r->e.err = d->res < 0 ? -d->res : 0;
-	r->e.kind = d->kind;
-	r->e.how = HOW_EXACT;
-	r->e.sub = f->type;
 	event_submit(r);
 }
 

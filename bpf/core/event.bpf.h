@@ -30,6 +30,20 @@ static __always_inline struct iot_ring_event *event_reserve(u32 loss)
 	return r;
 }
 
+/* Fills in the process that executed an operation (task), and what an event has in common with the
+ * aggregate that counts the operation. */
+static __always_inline void event_fill(struct iot_event *e, u32 task, const struct iot_cell_key *k)
+{
+	e->task = task;
+	e->owner = k->owner;
+	e->dev = k->dev;
+	e->kind = k->kind;
+	e->cause = k->cause;
+	e->how = k->how;
+	e->sub = k->sub;
+	e->carrier = k->flags >> CELL_CARRIER_SHIFT;
+}
+
 static __always_inline void event_submit(struct iot_ring_event *r)
 {
 	r->e.cpu = bpf_get_smp_processor_id();

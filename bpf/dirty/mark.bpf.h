@@ -15,6 +15,8 @@
 static __always_inline void dirty_event(struct inode *i, u64 off, u64 bytes, u64 size, u32 proc,
 					u8 how, u64 ts_ns)
 {
+	struct iot_cell_key k = { .owner = proc, .kind = KIND_DIRTY_MMAP, .how = how,
+				  .sub = SUB_FT_REG };
 	struct iot_ring_event *r;
 
 	if (!wants_event(proc))
@@ -22,17 +24,14 @@ static __always_inline void dirty_event(struct inode *i, u64 off, u64 bytes, u64
 	r = event_reserve(LOSS_EVENT_CACHE);
 	if (!r)
 		return;
+	k.dev = inode_dev(i);
+	event_fill(&r->e, proc, &k);
 	r->e.ts_ns = ts_ns ?: bpf_ktime_get_ns();
+	r->e.tid = current_thread();
+	r->e.file = file_number(i);
 	r->e.offset = off;
 	r->e.bytes = bytes;
 	r->e.size = size;
-	r->e.task = r->e.owner = proc;
-	r->e.tid = current_thread();
-	r->e.how = how;
-	r->e.kind = KIND_DIRTY_MMAP;
-	r->e.sub = SUB_FT_REG;
-	r->e.file = file_number(i);
-	r->e.dev = inode_dev(i);
 	event_submit(r);
 }
 

@@ -15,19 +15,13 @@ static __always_inline void file_event(const struct iot_cell_key *k, struct inod
 
 	if (!r)
 		return;
+	event_fill(&r->e, proc_running(ctx_find()), k);
 	r->e.ts_ns = bpf_ktime_get_ns();
+	r->e.tid = current_thread();
+	r->e.file = file_number_at(inode_itself(i), true);
 	r->e.offset = off;
 	r->e.size = size;
 	r->e.bytes = bytes;
-	r->e.task = proc_running(ctx_find());
-	r->e.tid = current_thread();
-	r->e.owner = k->owner;
-	r->e.kind = k->kind;
-	r->e.cause = k->cause;
-	r->e.how = k->how;
-	r->e.sub = k->sub;
-	r->e.file = file_number_at(inode_itself(i), true);
-	r->e.dev = k->dev;
 	event_submit(r);
 }
 

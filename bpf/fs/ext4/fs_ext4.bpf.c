@@ -144,26 +144,22 @@ int PROBE(ext4__commit_begin, struct journal_s *j, struct transaction_s *t)
 	return 0;
 }
 
-static __always_inline void commit_event(struct task_ctx *c, const struct txn *x, u32 dev, u64 now,
-					 u32 disk)
+static __always_inline void commit_event(struct task_ctx *c, const struct txn *x,
+					 const struct iot_cell_key *k, u64 now)
 {
 	struct iot_ring_event *r;
 
-	if (!wants_event(x->top & ~OWNER_LOOP))
+	if (!wants_event(k->owner))
 		return;
 	r = event_reserve(LOSS_EVENT_FS);
 	if (!r)
 		return;
+	event_fill(&r->e, proc_running(c), k);
+	r->e.how = HOW_TRANSACTION; /* also without an owner */
 	r->e.ts_ns = x->commit_ns;
+	r->e.tid = current_thread();
 	r->e.dur_ns = now - x->commit_ns;
 	r->e.size = x->journal_bytes;
-	r->e.task = proc_running(c);
-	r->e.tid = current_thread();
-	r->e.owner = x->top & ~OWNER_LOOP;
-	r->e.dev = disk;
-	r->e.kind = KIND_COMMIT;
-	r->e.cause = cause_of(x->top, CAUSE_JOURNAL);
-	r->e.how = HOW_TRANSACTION;
 	event_submit(r);
 }
 
@@ -200,7 +196,7 @@ int PROBE(ext4__commit_end, struct journal_s *j, struct transaction_s *t)
 	k.cause = cause_of(x->top, CAUSE_JOURNAL);
 	k.how = x->top ? HOW_TRANSACTION : HOW_NONE;
 	count_apart(&k, 1, 0, now - x->commit_ns, false);
-	commit_event(c, x, dev, now, k.dev);
+	commit_event(c, x, &k, now);
 	return 0;
 }
 
