@@ -74,7 +74,8 @@ FROM v_carried s JOIN v_group g ON g.gid = s.gid
 WHERE g.shown AND g.rank <= 5 AND s.written > 0 AND s.carrier IS NOT NULL
 GROUP BY g.who, s.carrier, s.device
 ORDER BY SUM(SUM(s.written)) OVER (PARTITION BY g.who) DESC, part,
-    SUM(SUM(s.written)) OVER (PARTITION BY s.carrier) DESC, "row", bar;
+    SUM(SUM(s.written)) OVER (PARTITION BY s.carrier) DESC, "row",
+    SUM(SUM(s.written)) OVER (PARTITION BY s.device) DESC, bar;
 
 -- plot: bars
 -- chart: bars

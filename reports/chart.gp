@@ -36,5 +36,5 @@ set datafile separator "\t"
 set output picture . "." . kind
 set style circle radius screen X(font * 0.3) noclip
 set tics nomirror out
-set palette defined (0 "#fff3c4", 1 "#fec44f", 2 "#f0801f", 3 "#b83a0a", 4 "#4d1705")
+set palette defined (0 "#fde49a", 1 "#fdb93c", 2 "#f0801f", 3 "#b83a0a", 4 "#4d1705")
 set multiplot

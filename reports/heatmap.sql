@@ -20,11 +20,13 @@ ORDER BY device;
 -- plot: map
 -- chart: cells
 -- heading: Where on devices, and when: bytes in a cell
+-- axis: place on the device
 -- unit: bytes
 -- across: time since the start of the run
 -- across unit: s
 -- own: yes
-SELECT device || ' ' || way || ', from ' || size(low) || ' on' AS panel, col * step_ns / 1e9 AS x, step_ns / 1e9 AS bin,
+SELECT device || ' ' || way || iif(low > 0, ', from ' || size(low) || ' on', '') AS panel,
+       col * step_ns / 1e9 AS x, step_ns / 1e9 AS bin,
        offset - low AS low, offset - low + step AS high, bytes AS value
 FROM v_heat
 ORDER BY dev, way DESC, x, offset;

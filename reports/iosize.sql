@@ -37,4 +37,4 @@ SELECT layer || ' ' || way || iif(derived, ' (derived from calls)', '') AS panel
        iif(part = '', IIF(layer = 'vfs', 'V through the VFS', 'calls'), part) AS part,
        accesses AS value
 FROM v_size_line
-ORDER BY place, way, low, class;
+ORDER BY iif(layer = 'fs', 2.5, place), way, low, class;

@@ -64,7 +64,7 @@ ORDER BY place, operation, h.bucket;
 -- chart: lines
 -- heading: Share of operations that took at least so long
 -- unit: percent
--- across: duration (where a bucket begins: exact there)
+-- across: duration (points at bucket bounds: exact)
 -- across unit: us
 -- log: values across
 WITH h AS MATERIALIZED (

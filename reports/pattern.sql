@@ -48,7 +48,8 @@ ORDER BY f.place, l.place, l.way;
 SELECT v.layer || iif(v.part = '', '', ', ' || v.part) || iif(v.device = '', '', ' of ' || v.device) AS "row",
        v.way AS bar, s.part,
        iif(s.part = 'sequential', v.share, 1 - v.share) * 100 AS value,
-       printf('%s%.3f of %d', iif(v.bound = 'exact', '', v.bound || ' '), v.share, v.accesses - v.unjudged) AS label
+       printf('%s%.1f %% of %d', iif(v.bound = 'exact', '', v.bound || ' '), v.share * 100,
+              v.accesses - v.unjudged) AS label
 FROM v_pattern v JOIN (SELECT 'sequential' AS part UNION ALL SELECT 'random') s
 WHERE v.share IS NOT NULL AND (v.bound = 'exact' OR s.part = 'sequential')
     AND v.accesses >= 0.001 * (SELECT MAX(accesses) FROM v_pattern)
@@ -63,8 +64,8 @@ ORDER BY v.place, v.device, v.class, v.way, s.part = 'random';
 SELECT f.path AS "row", l.way AS bar, s.part,
        iif(s.part = 'sequential', max(SUM(l.sequential) - l.broken, 0),
            SUM(l.accesses - l.sequential - l.unjudged)) * 100.0 / (SUM(l.accesses - l.unjudged) + l.lost) AS value,
-       printf('%s%.3f of %d', iif(l.lost, '>= ', ''),
-              max(SUM(l.sequential) - l.broken, 0) * 1.0 / (SUM(l.accesses - l.unjudged) + l.lost),
+       printf('%s%.1f %% of %d', iif(l.lost, '>= ', ''),
+              max(SUM(l.sequential) - l.broken, 0) * 100.0 / (SUM(l.accesses - l.unjudged) + l.lost),
               SUM(l.accesses - l.unjudged)) AS label
 FROM v_pattern_file f JOIN v_order_line l ON l.file = f.file AND l.place = 1
     JOIN (SELECT 'sequential' AS part UNION ALL SELECT 'random') s

@@ -77,6 +77,6 @@ SELECT d.panel, COALESCE(b.system, '(none)') AS "row", d.part AS bar, d.part,
        CASE d.panel || d.bar WHEN 'readS' THEN b.S_r WHEN 'readV' THEN b.V_r WHEN 'readB' THEN b.B_r
        WHEN 'writeS' THEN b.S WHEN 'writeV' THEN b.V ELSE b.B END AS value
 FROM v_system b JOIN (SELECT p.panel, l.* FROM (SELECT 'read' AS panel UNION ALL SELECT 'write') p
-     JOIN (SELECT 1 AS ord, 'S' AS bar, 'S calls' AS part UNION ALL SELECT 2, 'V', 'V through the VFS'
+     JOIN (SELECT 1 AS ord, 'S' AS bar, 'S calls' AS part UNION ALL SELECT 2, 'V', 'V VFS'
            UNION ALL SELECT 3, 'B', 'B devices') l) d
 ORDER BY d.panel, b.system IS NULL, b.system, d.ord;

@@ -111,6 +111,17 @@ void put_fit(struct picture *p, enum style style, double x, double y, double roo
 	put_word(p, style, x, y, cut ?: "");
 }
 
+void put_veiled(struct picture *p, double x, double y, double room, const char *plain)
+{
+	double w = fmin(word_width(p, LABEL, plain), room), high = 0.5 * p->font,
+	       space = 0.15 * p->font;
+
+	if (*plain)
+		fprintf(p->word[VEIL], "%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\n", x, y, x - space,
+			x + w + space, y - high, y + high);
+	put_fit(p, LABEL, x, y, room, plain);
+}
+
 void put_clause(struct picture *p, const char *format, ...)
 {
 	va_list args;
@@ -232,6 +243,20 @@ static const char *key_kind(const struct chart *c, int part)
 	return "boxes";
 }
 
+/* Is anything drawn of a part? Parts that are 0 in each bar, area and curve have no key. */
+static bool is_drawn(const struct chart *c, int part)
+{
+	int i;
+
+	for (i = 0; i < c->items; i++) {
+		const struct item *it = &c->item[i];
+
+		if (it->part == part && !it->absent && (it->value != 0 || it->ranged || it->marked))
+			return *c->part.name[part] != '\0';
+	}
+	return false;
+}
+
 /* The key is gnuplot's own, of a plot that draws nothing: columns as wide as the longest name. */
 static void put_key(struct picture *p, const struct chart *c)
 {
@@ -240,7 +265,9 @@ static void put_key(struct picture *p, const struct chart *c)
 	int i, n = 0, columns;
 
 	for (i = 0; i < c->part.n; i++) {
-		n += *c->part.name[i] != '\0';
+		if (!is_drawn(c, i))
+			continue;
+		n++;
 		widest = fmax(widest, 0.68 * p->font * strlen(c->part.name[i]));
 		widest = fmax(widest, word_width(p, DIM, c->part.name[i]));
 	}
@@ -254,7 +281,7 @@ static void put_key(struct picture *p, const struct chart *c)
 		bool line = strstr(key_kind(c, i), "lines");
 		auto_free char *name = lettering_fit(c->part.name[i], room - 5 * p->font, 0.9 * p->font, false);
 
-		if (!*c->part.name[i])
+		if (!is_drawn(c, i))
 			continue;
 		put_clause(p, "using (-9):(-9) with %s %s title columnheader(words - 2)",
 			   key_kind(c, i), (line ? stroke_of : fill_of)(look, p, c, i));
@@ -411,6 +438,21 @@ static int fit_body(struct picture *p)
 	return err;
 }
 
+/* The clause of all words of a style, or of the veils. */
+static void put_style(struct picture *p, enum style style)
+{
+	if (style == VEIL) {
+		put_clause(p, "using 1:2:3:4:5:6 notitle with boxxyerror fc rgb \"#ffffff\" "
+			      "fs transparent solid 0.75 noborder");
+		return;
+	}
+	put_clause(
+		p,
+		"using 1:2:words notitle with labels %s noenhanced font %s(%.2f) tc rgb \"#%s\"",
+		styles[style].anchor, styles[style].bold ? "bold" : "face",
+		styles[style].size * p->font, styles[style].colour);
+}
+
 /* Text but ticks and keys: one plot over the whole canvas. */
 static void put_words(struct picture *p, int from, int to)
 {
@@ -423,11 +465,7 @@ static void put_words(struct picture *p, int from, int to)
 		p->word[i] = NULL;
 		if (p->failed || !*p->words[i])
 			continue;
-		put_clause(
-			p,
-			"using 1:2:words notitle with labels %s noenhanced font %s(%.2f) tc rgb \"#%s\"",
-			styles[i].anchor, styles[i].bold ? "bold" : "face",
-			styles[i].size * p->font, styles[i].colour);
+		put_style(p, i);
 		fputs(p->words[i], p->data);
 		end_block(p);
 	}
@@ -448,9 +486,9 @@ static void write_script(struct picture *p, const char *name, const char *style,
 		"picture = \"%s\"; id = \"%s\"; width = %.1f; height = %.1f; zoom = %.3f; across = %.2f; font = %.2f\n%s",
 		name, id, p->look->width, ceil(p->y * p->look->width / p->width - 1e-6),
 		p->look->zoom, p->width, p->font, style);
-	put_words(p, TITLE, DIM);
+	put_words(p, TITLE, VEIL);
 	fputs(p->script_text ?: "", script);
-	put_words(p, DIM, STYLES);
+	put_words(p, VEIL, STYLES);
 	fputs("unset multiplot\n", script);
 	p->failed |= fclose(p->data) || !p->script_text || !p->data_text;
 	p->script = p->data = NULL;

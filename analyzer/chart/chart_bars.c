@@ -110,6 +110,25 @@ static struct widths measure(const struct picture *p, const struct chart *c, int
 	return r;
 }
 
+/* The widest texts of a panel and of those above and below it in its column: their plots begin and
+ * end at one place. */
+static struct widths column_widths(const struct picture *p, const struct chart *c, int panel,
+				   double w)
+{
+	auto_free struct slot *slot = calloc((size_t)c->items + 2, sizeof(*slot));
+	struct widths most = { 0 };
+	int i;
+
+	for (i = panel % p->columns; slot && i < c->panel.n; i += p->columns) {
+		struct widths b = measure(p, c, i, slot, slots_of(p, c, i, slot), w);
+
+		most.names = fmax(most.names, b.names);
+		most.bars = fmax(most.bars, b.bars);
+		most.labels = fmax(most.labels, b.labels);
+	}
+	return most;
+}
+
 /* The scale of a panel. All panels share one, unless the chart gives each its own. */
 static struct axis scale_of(const struct chart *c, int panel)
 {
@@ -274,7 +293,10 @@ static void put_texts(struct picture *p, const struct chart *c, int panel, const
 			if (c->rule > a->low && c->rule <= a->high && rule > x - 2 &&
 			    rule < x + word_width(p, LABEL, label) + 2)
 				x = rule + 0.4 * p->font;
-			put_fit(p, LABEL, x, top + slot[next].y, b.labels, label);
+			if (c->log)
+				put_veiled(p, x, top + slot[next].y, b.labels, label);
+			else
+				put_fit(p, LABEL, x, top + slot[next].y, b.labels, label);
 			if (names)
 				put_fit(p, BAR, a->from - 0.5 * p->font, top + slot[next].y,
 					b.bars, c->bar.name[slot[next].bar]);
@@ -361,7 +383,7 @@ double bars_put(struct picture *p, const struct chart *c, int first, int n)
 
 		slots[i] = slots_of(p, c, first + i, of);
 		high = fmax(high, of[slots[i]].y);
-		b[i] = measure(p, c, first + i, of, slots[i], fmax(w, 0.55 * p->width));
+		b[i] = column_widths(p, c, first + i, fmax(w, 0.55 * p->width));
 	}
 	/* panels that share their names have them once, to the left of the first */
 	shared = share ? b[0].names + b[0].bars + 1.2 * p->font : 0;

@@ -121,7 +121,11 @@ static void put_nodes(struct picture *p, const struct chart *c, int column,
 
 		fprintf(p->data, "%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\n", x, y, x - 0.35 * p->font,
 			x + 0.35 * p->font, node[i].y, node[i].y + node[i].h);
-		put_fit(p, column ? LABEL : NAME, x + (column ? 0.7 : -0.7) * p->font, y, room, label ?: "");
+		if (column == 1)
+			put_veiled(p, x + 0.7 * p->font, y, room, label ?: "");
+		else
+			put_fit(p, column ? LABEL : NAME, x + (column ? 0.7 : -0.7) * p->font, y, room,
+				label ?: "");
 	}
 	end_block(p);
 }
@@ -147,7 +151,7 @@ double flow_put(struct picture *p, const struct chart *c)
 	for (i = 0; i < c->part.n; i++)
 		put_bands(p, c, i, node, x, scale);
 	for (i = 0; i < COLUMNS; i++)
-		put_nodes(p, c, i, node[i], x[i], i == 1 ? x[2] - x[1] - 2 * p->font : most);
+		put_nodes(p, c, i, node[i], x[i], i == 1 ? x[2] - x[1] - 1.2 * p->font : most);
 	end_plot(p);
 	p->plots++;
 	return end - p->y + 0.3 * p->font;

@@ -42,8 +42,11 @@ int chart_read(struct chart *c, const struct grid *t, struct room room);
 void chart_free(struct chart *c);
 enum chart_kind chart_kind(const struct grid *t);
 
-/* Styles of text; END is where it stands right of its place, MIDDLE around it. */
-enum style { TITLE, HEADING, PANEL, DIM, DIM_MIDDLE, NAME, BAR, LABEL, ON_LIGHT, ON_DARK, STYLES };
+/* Styles of text. VEIL is no text: rectangles under the text of the styles behind it. */
+enum style {
+	TITLE, HEADING, PANEL,
+	VEIL, DIM, DIM_MIDDLE, NAME, BAR, LABEL, ON_LIGHT, ON_DARK, STYLES
+};
 
 /* A picture in the making: lengths in units of the canvas, y grows downwards. */
 struct picture {
@@ -71,6 +74,10 @@ double word_width(const struct picture *p, enum style style, const char *plain);
 /* A word cut to its room. */
 void put_fit(struct picture *p, enum style style, double x, double y, double room,
 	     const char *plain);
+
+/* A word of style LABEL, cut to its room, that lines or bands would strike through: a veil is put
+ * under it. */
+void put_veiled(struct picture *p, double x, double y, double room, const char *plain);
 
 /* The next clause of "plot": its data follow, up to end_block(). end_plot() ends the command. */
 void put_clause(struct picture *p, const char *format, ...) __attribute__((format(printf, 2, 3)));

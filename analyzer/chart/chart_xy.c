@@ -159,7 +159,7 @@ static void put_curve(struct picture *p, const struct chart *c, int panel, int p
 		{ LINES, 0, false, "using 1:2 notitle with lines lw thick*2 %s", true },
 		{ LINES, 0, false, "using 1:2 notitle with circles %s", false },
 		{ POINTS, 0, false, "using 1:2 notitle with circles %s", false },
-		{ AREAS, 1, false, "using 1:2 notitle with steps lw thick*4 lc rgb \"#ffffff\"",
+		{ AREAS, 1, false, "using 1:2 notitle with steps lw thick*3 lc rgb \"#ffffff\"",
 		  true },
 		{ AREAS, 1, false, "using 1:2 notitle with steps lw thick*1.8 %s", true },
 		{ AREAS, 2, false, "using 1:2 notitle with circles %s", false },
@@ -229,7 +229,7 @@ static void put_colours(struct picture *p, const struct chart *c)
 	a.to = w;
 	put_axis(p, "cb", &a, c->unit, w / (5 * p->font));
 	if (p->look->grey)
-		fputs("set palette defined (0 \"#f2f2f2\", 1 \"#101010\")\n", p->script);
+		fputs("set palette defined (0 \"#d8d8d8\", 1 \"#101010\")\n", p->script);
 	fprintf(p->script,
 		"set colorbox horizontal user origin screen X(%.2f), screen Y(%.2f) size screen X(%.2f), screen %.2f*unit/height noborder\n",
 		p->margin + p->font, p->y + 1.1 * p->font, w, 0.8 * p->font);

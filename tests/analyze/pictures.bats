@@ -234,6 +234,10 @@ draw() {
 	END
 	"$ANALYZE" halves "$S" --reports own --plot out --size column >/dev/null
 	[ "$(grep -o '>part [0-9]<' out/halves.svg | sort -u | tr -dc '0-9\n' | paste -sd' ')" = "1 2 3 4 5 6" ]
+	# nor has a part that is 0 in each bar
+	sed -i "/^SELECT 'panel/s/.*/SELECT 'row' AS \"row\", 'part ' || value AS part, 100 * value AS value FROM json_each('[0, 1, 2]')/" own/halves.sql
+	"$ANALYZE" halves "$S" --reports own --plot out --size column --grey >/dev/null
+	[ "$(grep -o '>part [0-9]<' out/halves.svg | sort -u | tr -dc '0-9\n' | paste -sd' ')" = "1 2" ]
 }
 
 @test "files that had one name after another are one row: no share is above 100 %" {
