@@ -47,7 +47,7 @@ static void put_band(struct picture *p, double x0, double y0, double x1, double 
 	for (i = 0; i <= 24; i++) {
 		t = i / 24.0;
 		y = y0 + (y1 - y0) * t * t * (3 - 2 * t);
-		fprintf(p->data, "%.2f\t%.2f\t%.2f\n", x0 + (x1 - x0) * t, y, y + fmax(h, 0.5));
+		fprintf(p->data, "%.2f\t%.2f\t%.2f\n", x0 + (x1 - x0) * t, y, y + fmax(h, 1));
 	}
 	fputc('\n', p->data);
 }
