@@ -856,7 +856,7 @@ on_terminal() {
 
 # names COLUMNS OPTIONS: of each row of files these columns
 names() {
-	kept "$S" "$ANALYZE" files "$S" --format csv "${@:2}" | python3 -c 'import csv, sys
+	kept "$ANALYZE" files "$S" --format csv "${@:2}" | python3 -c 'import csv, sys
 for r in csv.DictReader(sys.stdin): print(*(r[c] for c in sys.argv[1].split()))' "$1"
 }
 

@@ -26,10 +26,10 @@ pair() { # NAME GEN-PAIR-OPTIONS
 
 # Prints what compare says, which is asked once as long as no store of this folder changes.
 compared() { # ARGUMENTS
-	local newest
+	local also
 
-	newest=$(find . -name '*.sqlite' -printf '%T@ %p\n' | sort -n | tail -n 1)
-	kept "${newest#* }" "$ANALYZE" compare "$@" --format tsv
+	also=$(find . -name '*.sqlite' -printf '%T@ %p\n' | sort -n | tail -n 1 | cut -d' ' -f2-)
+	kept "$ANALYZE" compare "$@" --format tsv
 }
 
 # The sentences about something, each on its line

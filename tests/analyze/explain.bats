@@ -8,7 +8,7 @@ load ../lib/analyze
 
 # The sentences about something, each on its line, without what they rest on
 said() { # ABOUT [OPTIONS]
-	kept "$S" "$ANALYZE" explain "$S" --format tsv "${@:2}" | awk -F'\t' -v a="$1" '$1 == a { print $2 }' | sed 's/\. Rests on: .*//'
+	kept "$ANALYZE" explain "$S" --format tsv "${@:2}" | awk -F'\t' -v a="$1" '$1 == a { print $2 }' | sed 's/\. Rests on: .*//'
 }
 
 # Multiplies bytes of aggregates of a kind and a cause
@@ -18,15 +18,15 @@ times() { # FACTOR KIND CAUSE
 
 # The advice on a subject, and the most that it saves
 advised() { # ABOUT [OPTIONS]
-	kept "$S" "$ANALYZE" explain "$S" --format tsv "${@:2}" | awk -F'\t' -v a="$1" '$1 == a { print $7 "|" $8 }'
+	kept "$ANALYZE" explain "$S" --format tsv "${@:2}" | awk -F'\t' -v a="$1" '$1 == a { print $7 "|" $8 }'
 }
 
 @test "own bytes come first, then the largest beyond them; 1.002 has no advice" {
 	[ "$(said own)" = "10 MiB of the 10 MiB that devices wrote (100 %) are the application's own bytes, written once; 24 KiB are beyond that" ]
 	[[ "$(said journal)" == "67 % of what devices wrote beyond that (16 KiB of 24 KiB) are the journal of the file system on loop0 for dd: "* ]]
 	[ "$(said metadata)" = "33 % of what devices wrote beyond that (8 KiB of 24 KiB) are structures of the file system, written in place on loop0 for dd" ]
-	[ "$(kept "$S" "$ANALYZE" explain "$S" --format tsv | awk -F'\t' 'NR > 1 { printf "%s ", $1 }')" = "own journal metadata readahead syncs flushes " ]
-	[ "$(kept "$S" "$ANALYZE" explain "$S" --format tsv | awk -F'\t' 'NR == 3 { print $1, $3, $4, $5 }')" = "journal 16384 0.667 exact" ]
+	[ "$(kept "$ANALYZE" explain "$S" --format tsv | awk -F'\t' 'NR > 1 { printf "%s ", $1 }')" = "own journal metadata readahead syncs flushes " ]
+	[ "$(kept "$ANALYZE" explain "$S" --format tsv | awk -F'\t' 'NR == 3 { print $1, $3, $4, $5 }')" = "journal 16384 0.667 exact" ]
 	[ "$(advised journal) $(advised metadata) $(advised own) $(advised flushes)" = "|n/a |n/a |n/a |n/a" ]
 }
 
@@ -165,7 +165,7 @@ calls() { # COMMITS SYNCS CALL:WEIGHT...
 	sqlite3 "$S" "INSERT INTO lost VALUES (1, 'block', 'request longer than the walk', 'owner', 7)"
 	[ "$(said own)" = "At least 10 MiB of the 10 MiB that devices wrote are the application's own bytes, written once" ]
 	[[ "$(said journal)" == "At least 16 KiB of what devices wrote beyond that are the journal of "* ]]
-	[ "$(kept "$S" "$ANALYZE" explain "$S" --format tsv | awk -F'\t' 'NR == 2 { print $4, $5 }')" = "n/a >=" ]
+	[ "$(kept "$ANALYZE" explain "$S" --format tsv | awk -F'\t' 'NR == 2 { print $4, $5 }')" = "n/a >=" ]
 	[ -z "$(said flushes)" ]
 	store_with "$S" "UPDATE agg_total SET bytes = 1048576 WHERE owner = 0 AND bytes = 4096" # a tenth of what the device wrote has no owner
 	[[ "$(said own)" == "At least 10 MiB"* ]]

@@ -7,7 +7,7 @@ load ../lib/analyze
 
 # The sentences about something, each on its line
 said() { # ABOUT [OPTIONS]
-	kept "$S" "$ANALYZE" "$S" --format tsv "${@:2}" | awk -F'\t' -v a="$1" '$1 == a { print $2 }'
+	kept "$ANALYZE" "$S" --format tsv "${@:2}" | awk -F'\t' -v a="$1" '$1 == a { print $2 }'
 }
 
 @test "the finding: dd wrote 10 MiB, devices 10510336 bytes, 1.002 times as much" {

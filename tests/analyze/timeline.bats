@@ -5,7 +5,7 @@
 load ../lib/analyze
 
 # by WHAT [OPTIONS]: "second way part bytes requests" a row
-by() { kept "$S" "$ANALYZE" timeline "$S" --by "$1" --format tsv --table by "${@:2}" | sed 1d | tr '\t ' ':_' | paste -sd' '; }
+by() { kept "$ANALYZE" timeline "$S" --by "$1" --format tsv --table by "${@:2}" | sed 1d | tr '\t ' ':_' | paste -sd' '; }
 
 @test "timeline --by: cause, owner, system and device have the same 10514432 and 16384" {
 	[ "$(by cause)" = "0.000:written:file_data:10485760:20 0.000:written:fs_journal:16384:3 0.000:written:fs_metadata:12288:3 0.000:read:readahead:12288:1 0.000:read:file_data:4096:1" ]

@@ -6,7 +6,7 @@
 load ../lib/analyze
 
 # steps TABLE WHO: "step:bytes" a step
-steps() { kept "$S" "$ANALYZE" waterfall "$S" --format tsv --table "$1" "${@:3}" | awk -F'\t' -v w="$2" '$2 == w { print $5 ":" $6 }' | tr ' ' _ | paste -sd' '; }
+steps() { kept "$ANALYZE" waterfall "$S" --format tsv --table "$1" "${@:3}" | awk -F'\t' -v w="$2" '$2 == w { print $5 ":" $6 }' | tr ' ' _ | paste -sd' '; }
 
 @test "dd: 10485760 by calls, 16384 of journal, 8192 of metadata, 10510336 on devices" {
 	[ "$(steps written dd)" = "S_calls:10485760 fs_journal:16384 fs_metadata:8192 residue:0 B_devices:10510336" ]

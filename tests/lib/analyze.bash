@@ -46,13 +46,15 @@ setup() {
 	store_with "$S"
 }
 
-# Prints what a command says of a store, which is asked once as long as the store is as it was.
-kept() { # STORE COMMAND...
-	local file store=$1
+# Prints what a command says, which is asked once as long as each file that it is given, its store among them, and the file $also are as they were.
+kept() { # COMMAND...
+	local file given
 
-	shift
 	file=$BATS_FILE_TMPDIR/kept.$BATS_SUITE_TEST_NUMBER.$(printf '%s\n' "$PWD" "$@" | cksum | tr ' ' .)
-	[ "$file" -nt "$store" ] || "$@" >"$file" || :
+	for given in "$@" ${also:+"$also"}; do
+		[ ! -e "$given" ] || [ "$file" -nt "$given" ] || rm -f "$file"
+	done
+	[ -e "$file" ] || "$@" >"$file" || :
 	cat "$file"
 }
 
@@ -60,7 +62,7 @@ kept() { # STORE COMMAND...
 ratio() {
 	local store=$1 who=$2 name=$3
 	shift 3
-	kept "$store" "$ANALYZE" amplification "$store" --format tsv --table ratios "$@" |
+	kept "$ANALYZE" amplification "$store" --format tsv --table ratios "$@" |
 		awk -F'\t' -v w="$who" -v n="$name" '$2 == w && $4 == n { print $6, $7, $8, $9, $10 }' | sed 's/ *$//'
 }
 
@@ -68,7 +70,7 @@ ratio() {
 cell() {
 	local store=$1 report=$2 table=$3 key=$4 value=$5 column=$6
 	shift 6
-	kept "$store" "$ANALYZE" "$report" "$store" --format tsv --table "$table" "$@" |
+	kept "$ANALYZE" "$report" "$store" --format tsv --table "$table" "$@" |
 		awk -F'\t' -v k="$key" -v v="$value" -v c="$column" \
 			'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next } $at[k] == v { print $at[c] }'
 }

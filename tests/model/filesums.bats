@@ -238,19 +238,19 @@ calm() { # PID
 # Sums that one user can have: three quarters of those that are not kept in reserve.
 places=23808
 
-@test "32,000 files while nobody reads the sums: complete, one row each (defect 23)" {
+@test "50,000 files while nobody reads the sums: complete, one row each (defect 23)" {
 	body() {
 		"$trace" -q --no-events -o "$store" -- bash -c "$(declare -f files_of)
 			kill -STOP \$PPID
-			files_of $IOT_MNT 32000
+			files_of $IOT_MNT 50000
 			kill -CONT \$PPID"
 		complete 1
 		same "S of the files" "$(q "SELECT SUM(i.write_bytes) FROM r JOIN file_io i ON i.run = r.run WHERE i.owner > 2")" "$(total bytes "owner > 2 AND dir = 'w' AND layer = 'syscall' AND sub = 'regular'")"
-		[ "$(total bytes "owner > 2 AND dir = 'w' AND layer = 'syscall' AND sub = 'regular'")" -ge $((32000 * 4096)) ]
+		[ "$(total bytes "owner > 2 AND dir = 'w' AND layer = 'syscall' AND sub = 'regular'")" -ge $((50000 * 4096)) ]
 		[ "$(sql "SELECT n FROM lost WHERE what = 'table of sums by file full'")" -gt 0 ] || fail "no loss is named"
 		"$analyze" files "$store" --format csv >files
 		same "rows" "$(grep -c '^(file not known),.*,python3,' files) $(grep -c '^(name not known),.*,python3,' files)" "1 1"
-		between "bytes of files that have no place" "$(grep '^(file not known),.*,python3,' files | cut -d, -f6)" $(((32000 - places) * 4096)) $(((32000 - places / 3) * 4096)) # others have places too
+		between "bytes of files that have no place" "$(grep '^(file not known),.*,python3,' files | cut -d, -f6)" $(((50000 - places) * 4096)) $(((50000 - places / 3) * 4096)) # others have places too
 		same "waf_sys" "$("$analyze" amplification "$store" --table ratios --format csv | grep -c '^all traced,.*waf_sys,.*[<>]=')" 0
 	}
 	with_fs ext4 512M -N 60000 -- body

@@ -299,15 +299,18 @@ teardown() {
 	diff "$place/root.sqlite.sums" his.sqlite.sums
 }
 
+# The sysctl is the machine's: it is put back also when a check fails.
 @test "-v says how often each program ran, where the kernel measures it" {
 	[ -w /proc/sys/kernel/bpf_stats_enabled ] || skip "kernel.bpf_stats_enabled is missing here"
-	stats=$(cat /proc/sys/kernel/bpf_stats_enabled)
-	trap 'echo "$stats" > /proc/sys/kernel/bpf_stats_enabled' EXIT
-	echo 1 > /proc/sys/kernel/bpf_stats_enabled
-	"$trace" -v --no-events -o run.sqlite -- "$io" --api write --file "$PWD/f" --count 1009 > /dev/null 2> said
-	runs=$(sed -n 's/^iot-trace: program syscall__exit: \([0-9]*\) runs, [0-9]* ns each$/\1/p' said)
-	[ "${runs:-0}" -ge 1009 ] || fail "$(cat said)"
-	echo 0 > /proc/sys/kernel/bpf_stats_enabled
-	"$trace" -v --no-events -o run.sqlite -- true 2> said
-	empty "not measured" "$(grep 'iot-trace: program' said || :)"
+	(
+		stats=$(cat /proc/sys/kernel/bpf_stats_enabled)
+		trap 'echo "$stats" > /proc/sys/kernel/bpf_stats_enabled' EXIT
+		echo 1 > /proc/sys/kernel/bpf_stats_enabled
+		"$trace" -v --no-events -o run.sqlite -- "$io" --api write --file "$PWD/f" --count 1009 > /dev/null 2> said
+		runs=$(sed -n 's/^iot-trace: program syscall__exit: \([0-9]*\) runs, [0-9]* ns each$/\1/p' said)
+		[ "${runs:-0}" -ge 1009 ] || fail "$(cat said)"
+		echo 0 > /proc/sys/kernel/bpf_stats_enabled
+		"$trace" -v --no-events -o run.sqlite -- true 2> said
+		empty "not measured" "$(grep 'iot-trace: program' said || :)"
+	)
 }

@@ -72,7 +72,7 @@ device:written::loop0:5:3:1:1:exact:0.750 device:written::vda:1:0:0:1:exact:n/a 
 	[ "$(table pattern owners 'who pid layer way accesses sequential random' | tr ' ' '\n' | grep calls | paste -sd' ')" = "dd:812:calls:read:1:0:0 dd:812:calls:written:8:5:2" ]
 	"$ANALYZE" pattern "$S" --plot out >/dev/null
 	"$ROOT/tests/lib/pictures.py" out/pattern.svg
-	grep -q '>0.714 of 7<' out/pattern.svg
+	grep -q '>71.4 % of 7<' out/pattern.svg
 }
 
 @test "pattern: one event, lost records, only sums, a missing layer, an empty store" {
