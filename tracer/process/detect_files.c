@@ -35,6 +35,7 @@ void detect_files_free(struct detect *d)
 void detect_end(struct detect *d, u32 proc)
 {
 	struct seen *s = detect_seen(d, proc);
+	struct sys_view v;
 	struct sys_file f;
 
 	for (size_t i = 0; i < d->n_late; i++) {
@@ -42,7 +43,9 @@ void detect_end(struct detect *d, u32 proc)
 
 		if (l->user != proc || !l->writes)
 			continue;
-		systems_file(d->db, l->rec.path, detect_view(d, s, l->outside), s->match, &f);
+		v = detect_view(d, s, l->outside);
+		v.last = true;
+		systems_file(d->db, l->rec.path, v, s->match, &f);
 		if (f.component && f.root[0])
 			detect_learn(d, proc, &f);
 	}

@@ -16,6 +16,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 #include "ask.h"
+#include "clean.h"
 #include "clock.h"
 #include "hash.h"
 #include "mounts.h"
@@ -236,16 +237,13 @@ static int open_place(const struct way *w, const char *inside, uint64_t flags)
 	struct open_how how = { .flags = flags | O_PATH | O_CLOEXEC,
 		.resolve = RESOLVE_NO_SYMLINKS };
 	char path[PROCFS_PATH];
-	int root = open(w->to == WAY_HOME ? "/" : procfs_path(path, w->pid, "root"),
-		O_PATH | O_DIRECTORY | O_CLOEXEC), fd;
+	auto_close int root = open(w->to == WAY_HOME ? "/" : procfs_path(path, w->pid, "root"),
+		O_PATH | O_DIRECTORY | O_CLOEXEC);
 
 	while (*inside == '/')
 		inside++;
-	fd = root < 0 ? -1 : (int)syscall(SYS_openat2, root, *inside ? inside : ".", &how,
+	return root < 0 ? -1 : (int)syscall(SYS_openat2, root, *inside ? inside : ".", &how,
 		sizeof(how));
-	if (root >= 0)
-		close(root);
-	return fd;
 }
 
 /* True when a process can be looked through: it has not ended, and is not about to. */
@@ -379,7 +377,7 @@ const struct dir *roots_lookup(const struct systems *db, const struct way *w, co
 	snprintf(path, sizeof(path), "%llx:%s", (unsigned long long)w->space, inside);
 	d = dir_place(c, path);
 	known = d->path && !strcmp(d->path, path);
-	if (known && (is_gone(w) || now_ms() < d->until_ms))
+	if (known && (is_gone(w) || (now_ms() < d->until_ms && (is_root(d) || !w->last))))
 		return d;
 	if (is_gone(w) || !look_at(db, w, inside, &now))
 		return known ? d : &none;
@@ -527,6 +525,7 @@ void way_find(struct sys_cache *c, struct sys_view view, struct way *w)
 	}
 	if (w->to == WAY_AWAY && view.space)
 		w->space = view.space;
+	w->last = view.last;
 	if (!is_gone(w))
 		refresh_mounts(c, w->pid);
 }

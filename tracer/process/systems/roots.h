@@ -24,6 +24,7 @@ struct way {
 	/* this process's root; the root of another process; cannot be examined */
 	enum { WAY_HOME, WAY_AWAY, WAY_NONE } to;
 	bool same_mounts;                           /* AWAY: only its root differs (chroot) */
+	bool last;                                  /* as in struct sys_view */
 	/* AWAY: the process to look through; 0: none is left, and only remembered answers count */
 	uint32_t pid;
 	uint64_t space;                             /* AWAY: number of this namespace and root */

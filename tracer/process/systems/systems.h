@@ -168,10 +168,12 @@ struct sys_file {
 /* The view in which a path is valid. pid: a process that uses it; 0: none. ours: without that
  * process the path is one of the tracer's mount namespace and root. Otherwise another process of
  * the same namespace and root serves as well, `other`, 0: none; and when none is left, remembered
- * answers about `space`: a number of that namespace and root that is never reused; 0: not known. */
+ * answers about `space`: a number of that namespace and root that is never reused; 0: not known.
+ * last: the process has ended, so that a directory which was no data root a moment ago is looked at
+ * again. */
 struct sys_view {
 	uint32_t pid;
-	bool ours;
+	bool ours, last;
 	uint32_t other;
 	uint64_t space;
 };
