@@ -87,7 +87,7 @@ void probes_each_time(struct probes *p,
 			len = sizeof(info);
 			if (bpf_program__fd(g) >= 0 &&
 			    !bpf_obj_get_info_by_fd(bpf_program__fd(g), &info, &len) &&
-			    info.run_time_ns)
+			    info.run_cnt)
 				body(bpf_program__name(g), info.run_cnt, info.run_time_ns);
 		}
 	}
