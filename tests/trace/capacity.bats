@@ -45,8 +45,7 @@ elsewhere="aio_times btrfs_blocks btrfs_extents btrfs_inodes btrfs_mounts btrfs_
 setup() {
 	own_run
 	built forker
-	for name in early late reap; do ln -sf "$io" $name; done
-	cp "$IOT_BUILD/forker" "$root/Makefile" .
+	for name in early late; do ln -sf "$io" $name; done
 	export early_s=$((2 * 1000 * 4096 + 64 * 65536 + 3 * 500 * 4096)) late_s=$((1024 * 1024 + 2 * 64 * 4096))
 }
 
@@ -54,6 +53,7 @@ setup() {
 load_of() { # FOLDER
 	local pids='' n x
 
+	cd "$1/bin"
 	begin() {
 		"$@" >/dev/null &
 		pids="$pids $!"
@@ -88,20 +88,25 @@ s_of() { total bytes "kind IN ('pwrite64', 'aio_write', 'uring_write') AND comm 
 
 # One run with the tables of some rows small.
 try() { # ROWS
-	local tables=() expected=() row size loss delta n
+	local tables=() expected=() row name size loss delta n
 
 	while read -r size _ loss; do
 		tables+=(--table "$size")
 		[ "$loss" = - ] || expected+=("$loss")
 	done <<<"$1"
 	rm -rf "$store"* "$IOT_MNT/run"
-	mkdir -p "$IOT_MNT/run/d"
+	mkdir -p "$IOT_MNT/run/"{bin,d}
 	mkfifo "$IOT_MNT/run/hold"
+	for name in early late reap; do cp "$io" "$IOT_MNT/run/bin/$name"; done
+	cp "$IOT_BUILD/forker" "$root/Makefile" "$IOT_MNT/run/bin"
+	chown -R games "$IOT_MNT/run"
+	chmod 755 "$IOT_MNT"
 	head -c 33554432 /dev/urandom >"$IOT_MNT/run/source"
 	sync -f "$IOT_MNT"
 	dd if="$IOT_MNT/run/source" iflag=nocache count=0 status=none
 	dev_mark
-	traced --no-events "${tables[@]}" -- bash -eu -c "$(declare -f load_of); load_of '$IOT_MNT/run'"
+	# not root: what files other processes of root have dirty meanwhile is root's share of the table
+	traced --no-events "${tables[@]}" -- setpriv --reuid=games --regid=nogroup --clear-groups bash -eu -c "$(declare -f load_of); load_of '$IOT_MNT/run'"
 	delta=$(dev_wrote)
 	echo "${tables[*]}: $(q "SELECT group_concat(n || ' ' || what, ', ') FROM lost JOIN r USING (run) WHERE n > 0")"
 	for loss in "${expected[@]}"; do
