@@ -73,6 +73,7 @@ static int check_header(struct opener *o, bool *fresh)
 	/* of a UTF-16 store SQLite 3.40 misreads the text in temporary views, which reports use */
 	if (is_other)
 		return fail_as(-EINVAL, 0, "%s is not a store of iot: its text is in UTF-16", o->path);
+	o->version = version;
 	*fresh = !id && !version && !objects;
 	if (*fresh)
 		return o->to_write ? 0 :

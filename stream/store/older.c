@@ -40,15 +40,14 @@ static const char *fill_of(const char *table, const char *column)
 	return NULL;
 }
 
-static bool has_column(struct older *o, const char *table, const char *column)
+/* Sets whether a table of the store has a column; column NULL: any. A read that fails is no answer.
+ * Returns an SQLite code. */
+static int has_column(struct older *o, const char *table, const char *column, bool *has)
 {
-	bool has;
-
 	sqlite3_bind_text(o->column, 1, table, -1, SQLITE_STATIC);
 	sqlite3_bind_text(o->column, 2, column, -1, SQLITE_STATIC);
-	has = sqlite3_step(o->column) == SQLITE_ROW;
-	sqlite3_reset(o->column);
-	return has;
+	*has = sqlite3_step(o->column) == SQLITE_ROW;
+	return sqlite3_reset(o->column);
 }
 
 static int prepare(sqlite3 *db, const char *sql, const char *text, sqlite3_stmt **out)
@@ -90,11 +89,14 @@ static int cover_table(struct older *o, const char *table, bool rowid, unsigned 
 	fprintf(f, "CREATE TEMP VIEW %s AS SELECT ", table);
 	while (rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW) {
 		const char *name = (const char *)sqlite3_column_text(st, 0), *was = fill_of(table, name);
+		bool has;
 
-		rc = SQLITE_OK;
+		rc = has_column(o, table, name, &has);
+		if (rc != SQLITE_OK)
+			break;
 		fputs(separator, f);
 		separator = ", ";
-		if (has_column(o, table, name)) {
+		if (has) {
 			fputs(name, f);
 			continue;
 		}
@@ -114,10 +116,12 @@ static int look_at(struct older *o, const char *table, bool rowid)
 {
 	auto_free char *view = NULL, *word = NULL;
 	unsigned int missing = 0;
-	bool there = has_column(o, table, NULL);
+	bool there;
 	FILE *f;
-	int rc;
+	int rc = has_column(o, table, NULL, &there);
 
+	if (rc != SQLITE_OK)
+		return rc;
 	if (there) {
 		f = memory_open(&view, NULL);
 		if (!f)

@@ -32,6 +32,22 @@ teardown() {
 	[ -n "${IOT_FAULTS-}" ] || grep -qE '^[0-9]{3,} faults: ' said
 }
 
+# Such a store is looked at column by column: what it lacks reads as NULL, and what could not be read must not. Later reads are those of the report.
+@test "a store with its own view: a read that fails is an error, not a missing column" {
+	local n status errors=0
+
+	"$analyze" ingest x.sqlite a.jsonl b.jsonl
+	sqlite3 x.sqlite "CREATE VIEW more AS SELECT 1"
+	"$analyze" headline x.sqlite >whole
+	for n in $(seq 51 "$(sized 5 1)" "$(sized 101 400)"); do
+		status=0
+		FAULTY="read $n 5" LD_PRELOAD=$IOT_BUILD/faulty.so "$analyze" headline x.sqlite >said 2>err 99>/dev/null || status=$?
+		[ "$status" = 0 ] || { errors=$((errors + 1)); continue; }
+		cmp said whole >&2 || fail "read $n: exit status 0, but another answer"
+	done
+	[ "$errors" -gt 3 ]
+}
+
 @test "killed at every write and sync of its end, a run has its ledger, or no end" {
 	local n=0 status ends=0
 	"$analyze" ingest whole.sqlite b.jsonl
