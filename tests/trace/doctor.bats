@@ -64,6 +64,45 @@ refusing() { # PROGRAM ARGS...
 	same "status without block__queue" "$status" 0
 }
 
+@test "a kernel that renamed both tracepoints of a pair has the reduced tier, and why" {
+	local here gone
+
+	need cc gcc
+	need mkfs.xfs xfsprogs
+	need_plain "$trace" "they must be the first library"
+	ldd "$trace" | grep -q libbpf || skip "libbpf as a library is missing: names are hidden in front of it"
+	cc -shared -fPIC -D_GNU_SOURCE -o refuse.so "$root/tests/lib/refuse.c"
+	body() {
+		IOT_HIDE="iomap_writeback_folio iomap_writepage" LD_PRELOAD=$PWD/refuse.so "$trace" -o run.sqlite -- true 2>err.log
+		grep -qF 'iot-trace: tier reduced: xfs__writeback is not attached: no such tracepoint in the types (BTF) of kernel and modules; nor is xfs__writeback_page attached; --probes lists all' err.log ||
+			fail "$(cat err.log)"
+		store=run.sqlite
+		same "tier" "$(sql "SELECT tier FROM run")" reduced
+		same "tier of XFS" "$(sql "SELECT chosen, reason FROM probe WHERE name = 'tier__xfs'")" \
+			"0 no such tracepoint in the types (BTF) of kernel and modules; nor is xfs__writeback_page attached"
+		# without the one that this kernel does not have anyhow nothing is missing
+		here=$(sql "SELECT target FROM probe WHERE name LIKE 'xfs__writeback%' AND reason LIKE 'no such tracepoint%'" | wc -l)
+		same "tracepoints hidden" "$here" 2
+		"$trace" --probes >whole
+		gone=$(awk '$2 ~ /^xfs__writeback/ && $4 == "no" { sub(".*/", "", $3); print $3 }' whole)
+		same "names of the other" "$(wc -w <<<"$gone")" 1
+		IOT_HIDE=$gone LD_PRELOAD=$PWD/refuse.so "$trace" --probes >probes
+		same "tier with one" "$(awk '$1 == "tier" { print $2 }' probes)" "$(awk '$1 == "tier" { print $2 }' whole)"
+	}
+	with_fs xfs 320M -- body
+}
+
+# A program for older kernels alone has another for newer ones; where a kernel has neither, something says so.
+@test "each program of a renamed tracepoint is needed, by column or, a feed or full" {
+	sed -n '/^const struct program programs/,/^};/p' "$root/tracer/probe/probe_rows.c" >rows
+	sed -n '/^const struct feed feeds/,/^};/p' "$root/tracer/probe/probe_rows.c" >feeds
+	awk -F'"' 'NF > 2 && /until [0-9]/ && !/reduced/ { print $2 }' rows >older
+	[ "$(wc -l <older)" -ge 5 ] || fail "$(cat older)"
+	while read -r name; do
+		grep -qF ".or = \"$name\"" rows || grep -qF "\"$name\"" feeds || fail "$name is in no column .or and in no feed"
+	done <older
+}
+
 @test "a program refused at a mount during the run: status 1, and bounds" {
 	need mkfs.xfs xfsprogs
 	need_unmounted xfs

@@ -170,6 +170,7 @@ static int open_all(struct probes *p)
 		if (!p->info[i].chosen && !p->info[i].reason)
 			program_refuse(p, programs[i].name,
 				programs[i].reduced && !p->lacks ? NOT_NEEDED : NOT_ASKED);
+	programs_name_others(p);
 	err = ring_open(&p->ring, map_fd(p, "ring"), bpf_map__max_entries(map_of(p, "ring")));
 	if (!err)
 		err = ring_open(&p->names, map_fd(p, "names"),
@@ -212,6 +213,8 @@ int probes_look(struct probes **out)
 	libbpf_listen(0);
 	functions_begin(p);
 	err = types_begin(p) ?: prepare(p) ?: objects_look(p);
+	if (!err)
+		programs_name_others(p);
 	functions_wait(p);
 	return err;
 }
@@ -251,8 +254,7 @@ u64 probes_map_bytes(const struct probes *p)
  * was not mounted is not lacking: it would have had nothing to see. */
 static bool is_lacking(const struct probes *p, size_t row)
 {
-	return programs[row].full && !p->info[row].chosen &&
-		strcmp(p->info[row].reason, NOT_MOUNTED);
+	return program_lacks(p, row) && strcmp(p->info[row].reason, NOT_MOUNTED);
 }
 
 const struct probe_info *probes_refused(const struct probes *p)
@@ -326,7 +328,7 @@ const char *probes_system(const struct probes *p, size_t n, const struct probe_i
 			fs = objects[i].name + strlen(FS_OBJECT);
 	*lacking = NULL;
 	for (size_t i = 0; fs && i < n_programs && !*lacking; i++)
-		if (programs[i].full && !p->info[i].chosen && !is_for_other(programs[i].name, fs))
+		if (program_lacks(p, i) && !is_for_other(programs[i].name, fs))
 			*lacking = &p->info[i];
 	return fs;
 }

@@ -33,6 +33,31 @@ void program_deny(struct probes *p, const char *name, const char *why)
 		p->info[row].denied = true;
 }
 
+bool program_lacks(const struct probes *p, size_t row)
+{
+	const char *other = programs[row].or;
+
+	if (p->info[row].chosen)
+		return false;
+	return programs[row].full || (other && !p->info[program_row(other)].chosen);
+}
+
+void programs_name_others(struct probes *p)
+{
+	static const char nor[] = "; nor is ";
+
+	for (size_t i = 0; !p->lacks && i < n_programs; i++) {
+		const char *why = p->info[i].reason;
+		char both[sizeof(p->reason[i])];
+
+		if (!programs[i].or || !why || !program_lacks(p, i) || strstr(why, nor) ||
+		    !strcmp(why, NOT_MOUNTED) || !strcmp(why, NOT_ASKED))
+			continue;
+		snprintf(both, sizeof(both), "%.160s%s%s attached", why, nor, programs[i].or);
+		program_refuse(p, programs[i].name, both);
+	}
+}
+
 const struct probe_info *probes_denied(const struct probes *p, size_t n)
 {
 	for (size_t i = 0; i < n_programs; i++)
@@ -55,7 +80,7 @@ void probes_group(const struct probes *p, const char *prefix, struct probe_group
 		out->waits |= one->reason && !strcmp(one->reason, NOT_MOUNTED);
 		if (one->denied && !programs[i].spare)
 			out->denied = one;
-		else if (programs[i].full && !one->chosen)
+		else if (program_lacks(p, i))
 			out->lacking = one;
 	}
 }

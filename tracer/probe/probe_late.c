@@ -107,12 +107,15 @@ static void come(struct probes *p, size_t n)
 		object_attach(p, p->obj[n]);
 		copies_attach(p, p->obj[n]);
 	}
+	for (size_t i = 0; i < n_programs; i++)
+		if (!strncmp(programs[i].name, objects[n].fs, strlen(objects[n].fs)) &&
+		    !p->info[i].chosen && !p->info[i].reason)
+			program_deny(p, programs[i].name, "its object could not be loaded");
+	programs_name_others(p);
 	for (size_t i = 0; i < n_programs; i++) {
 		if (strncmp(programs[i].name, objects[n].fs, strlen(objects[n].fs)))
 			continue;
-		if (!p->info[i].chosen && !p->info[i].reason)
-			program_deny(p, programs[i].name, "its object could not be loaded");
-		if (p->info[i].denied || (p->info[i].reason && programs[i].full))
+		if (p->info[i].denied || (p->info[i].reason && program_lacks(p, i)))
 			note("%s: %s is not attached: %s", objects[n].fs, p->info[i].name,
 				p->info[i].reason);
 	}

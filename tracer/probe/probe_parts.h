@@ -55,12 +55,14 @@ extern const size_t n_needed;
  * args: number of arguments that the tracepoint must have; 0: any. full: without it the tier is
  * reduced. twin: a second program that is not preempted, for kernels that skip the first. reduced:
  * only in the legacy objects. most: has IOT_COPIES_MOST copies. spare: no byte is missing, and no
- * owner is wrong, without it.
+ * owner is wrong, without it. or: the program that does its work on other kernels; with neither of
+ * both the tier is reduced.
  */
 struct program {
 	const char *name, *layer;
 	int args;
 	bool full, twin, reduced, most, spare;
+	const char *or;
 };
 #define MAX_PROGRAMS 96
 extern const struct program programs[];
@@ -193,6 +195,12 @@ static inline bool probes_over(const struct probes *p)
 void program_refuse(struct probes *, const char *name, const char *why);
 /* Switches off a program that the kernel refused, which is a fault (probe_info.denied). */
 void program_deny(struct probes *, const char *name, const char *why);
+/* True when the full tier needs the program of a row, and neither it nor the one of column `or` is
+ * attached. */
+bool program_lacks(const struct probes *, size_t row);
+/* Adds to the reasons of programs without which the tier is reduced that the other one is not
+ * attached either. Call it when all programs are chosen. */
+void programs_name_others(struct probes *);
 
 /* Adds refused programs (probes_denied()) to the losses of their layers. */
 void denied_losses(const struct probes *, u64 n[LOSS_MAX]);

@@ -127,7 +127,7 @@ const struct program programs[] = {
 	{ "xfs__work_begin", "fs", 0, true },
 	{ "xfs__inactive", "fs", 0, true },
 	{ "xfs__write", "fs", 0, true },
-	{ "xfs__writeback", "fs", 3, false },        /* since 6.17 */
+	{ "xfs__writeback", "fs", 3, .or = "xfs__writeback_page" }, /* since 6.17 */
 	{ "xfs__writeback_page", "fs", 3, false },   /* until 6.16 */
 	{ "xfs__zero", "fs", 3, false },             /* since 6.18 */
 	{ "xfs__step", "fs", 3, true },
@@ -140,10 +140,10 @@ const struct program programs[] = {
 	{ "btrfs__extent", "fs", 0, true },
 	{ "btrfs__work_begin", "fs", 0, true },
 	{ "btrfs__work_end", "fs", 0, true },
-	{ "btrfs__writeback", "fs", 0, false },      /* since 6.12 */
+	{ "btrfs__writeback", "fs", 0, .or = "btrfs__writeback_page" }, /* since 6.12 */
 	{ "btrfs__writeback_page", "fs", 0, false }, /* until 6.11 */
 	{ "btrfs__mark", "fs", 0, true, .most = true },
-	{ "btrfs__sync_enter", "fs", 0, false },     /* since 7.1 */
+	{ "btrfs__sync_enter", "fs", 0, .or = "btrfs__sync" }, /* since 7.1 */
 	{ "btrfs__sync", "fs", 0, false },           /* until 7.0 */
 	{ "btrfs__inline", "fs", 0, true },
 	{ "btrfs__evict", "fs", 0, true },
