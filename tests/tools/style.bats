@@ -3,11 +3,16 @@
 
 load ../lib/helper
 
+# The files of the project, listed once; without git, everything but build products.
+setup_file() {
+	cd "$root"
+	{ git ls-files --cached --others --exclude-standard 2>/dev/null || find . -type f -not -path './build/*' -not -path './.git/*' -printf '%P\n'; } |
+		tr '\n' '\0' | xargs -0 sh -c 'for f; do [ ! -f "$f" ] || echo "$f"; done' sh >"$BATS_FILE_TMPDIR/files"
+}
+
 setup() {
 	cd "$root"
-	# The files of the project; without git, everything but build products.
-	mapfile -t files < <(git ls-files --cached --others --exclude-standard 2>/dev/null || find . -type f -not -path './build/*' -not -path './.git/*' -printf '%P\n')
-	mapfile -t files < <(for f in "${files[@]}"; do if [ -f "$f" ]; then echo "$f"; fi; done)
+	mapfile -t files <"$BATS_FILE_TMPDIR/files"
 }
 
 sources() { printf '%s\n' "${files[@]}" | grep -E "$1" || :; }
@@ -17,13 +22,9 @@ includes() { # FILES_REGEX: "file header" lines
 }
 
 @test "every source file says its licence in its first lines" {
-	for f in "${files[@]}"; do
-		case $f in
-		LICENSE | README.md | .gitignore | *.tsv | *.json | *.jsonl | *.csv | *.txt | tests/fixtures/*) continue ;;
-		debian/changelog | debian/control | debian/copyright | debian/source/* | debian/iot*.[dil]*) continue ;; # of forms of their own
-		esac
-		echo "$f"
-	done >"$BATS_TEST_TMPDIR/of_us"
+	# files of debian/ have forms of their own
+	printf '%s\n' "${files[@]}" | grep -vE '^(LICENSE|README\.md|\.gitignore|tests/fixtures/.*|.*\.(tsv|json|jsonl|csv|txt)|debian/(changelog|control|copyright|source/.*|iot.*\.[dil].*))$' \
+		>"$BATS_TEST_TMPDIR/of_us"
 	[ "$(wc -l <"$BATS_TEST_TMPDIR/of_us")" -gt 500 ]
 	xargs -d '\n' awk 'FNR <= 3 && /SPDX-License-Identifier: GPL-3.0-only/ { print FILENAME } FNR == 3 { nextfile }' <"$BATS_TEST_TMPDIR/of_us" >"$BATS_TEST_TMPDIR/licensed"
 	empty "no SPDX line" "$(grep -vxFf "$BATS_TEST_TMPDIR/licensed" "$BATS_TEST_TMPDIR/of_us" || :)"
@@ -54,12 +55,13 @@ includes() { # FILES_REGEX: "file header" lines
 }
 
 @test "functions are shorter than 80 lines" {
-	for f in $(sources '\.c$'); do
-		awk -v file="$f" '/^\{/ { start = NR } /^\}/ && start { if (NR - start >= 80) { print file ":" start ": " NR - start " lines"; bad = 1 } start = 0 } END { exit bad }' "$f"
-	done
-	for f in $(sources '^(tests|workloads|\.ci)/' | xargs -r grep -lE '^#!.*sh\b'); do
-		awk -v file="$f" '/^[a-z_]+\(\) \{$/ { start = NR } /^\}/ && start { if (NR - start >= 80) { print file ":" start ": " NR - start " lines"; bad = 1 } start = 0 } END { exit bad }' "$f"
-	done
+	# of the files on standard input, functions that begin like this
+	long_ones() { # REGEX
+		xargs -r awk -v begin="$1" 'FNR == 1 { start = 0 } $0 ~ begin { start = FNR }
+			/^\}/ && start { if (FNR - start >= 80) print FILENAME ":" start ": " FNR - start " lines"; start = 0 }'
+	}
+	empty "long" "$(sources '\.c$' | long_ones '^[{]')"
+	empty "long in scripts" "$(sources '^(tests|workloads|\.ci)/' | xargs -r grep -lE '^#!.*sh\b' | long_ones '^[a-z_]+[(][)] [{]$')"
 }
 
 @test "no source file has more than 600 lines" {
@@ -68,16 +70,10 @@ includes() { # FILES_REGEX: "file header" lines
 
 @test "includes have no circles: neither headers nor folders" {
 	# "tracer/a.c tracer/b.h": a header is looked for beside who includes it, then in the folders that hold one of its name
-	local -A at=()
-	local f from name to
-
-	for f in $(sources '^(base|bpf|stream|tracer|analyzer)/.*\.[ch]$'); do at[${f##*/}]=$f; done
-	includes '^(base|bpf|stream|tracer|analyzer)/.*\.[ch]$' | grep -v '<' | tr -d '"' | while read -r from name; do
-		to=${from%/*}/$name
-		if [ "$name" != "${name##*/}" ]; then to=$(realpath -m --relative-to=. "$to"); fi
-		[ -e "$to" ] || to=${at[$name]-}
-		[ -z "$to" ] || echo "$from $to"
-	done > "$BATS_TEST_TMPDIR/edges"
+	includes '^(base|bpf|stream|tracer|analyzer)/.*\.[ch]$' | grep -v '<' | tr -d '"' | awk '
+		NR == FNR { there[$0] = 1; if (/^(base|bpf|stream|tracer|analyzer)\/.*\.[ch]$/) { name = $0; sub(/.*\//, "", name); at[name] = $0 } next }
+		{ to = $1; sub(/[^\/]*$/, "", to); to = to $2; while (sub(/[^\/]+\/\.\.\//, "", to)); if (!(to in there)) to = at[$2] }
+		to != "" { print $1, to }' "$BATS_FILE_TMPDIR/files" - > "$BATS_TEST_TMPDIR/edges"
 	[ "$(wc -l < "$BATS_TEST_TMPDIR/edges")" -gt 200 ]
 	tsort "$BATS_TEST_TMPDIR/edges" >/dev/null
 	sed -E 's,/[^/ ]+( |$),\1,g' "$BATS_TEST_TMPDIR/edges" | awk '$1 != $2' | sort -u > "$BATS_TEST_TMPDIR/folders"
@@ -138,25 +134,22 @@ includes() { # FILES_REGEX: "file header" lines
 	empty "long lines" "$(sources '\.[ch]$' | xargs -r awk 'length($0) > 160 { print FILENAME ":" FNR }')"
 }
 
-# Of a folder of the tree: how many lines break each rule, in the order of limits.txt.
-broken_in() { # FOLDER
+# The lines of folders of the tree that break a rule: "RULE FILE", with the number of the rule in the order of limits.txt.
+broken() {
 	local openers='(What|Whose|Which|How|Where|Likewise|The same|Who)\>' dash='--'
 
-	sources "^$1/" | grep -vE 'fixtures/|\.(svg|md)$' | xargs -r grep -hE "(^|[[:blank:]])(/\*+|//|#|$dash) +$openers" | wc -l
-	sources "^$1/.*\.[ch]$" | xargs -r awk 'length($0) > (/^\t+\{ / ? 120 : 100)' | wc -l
-	sources "^$1/.*\.(def|sql)$" | grep -v fixtures/ | xargs -r awk 'length($0) > 120' | wc -l
+	sources / | grep -vE 'fixtures/|\.(svg|md)$' | xargs -r grep -HE "(^|[[:blank:]])(/\*+|//|#|$dash) +$openers" | sed 's/:.*//; s/^/1 /'
+	sources '/.*\.[ch]$' | xargs -r awk 'length($0) > (/^\t+\{ / ? 120 : 100) { print 2, FILENAME }'
+	sources '/.*\.(def|sql)$' | grep -v fixtures/ | xargs -r awk 'length($0) > 120 { print 3, FILENAME }'
 }
 
 @test "no folder has more riddles and long lines than its limits allow" {
-	mapfile -t folders < <(printf '%s\n' "${files[@]}" | grep / | cut -d/ -f1 | sort -u)
-	for folder in "${folders[@]}"; do
-		mapfile -t got < <(broken_in "$folder")
-		read -ra limit < <(awk -v f="$folder" '$1 == f { print $2, $3, $4; found = 1 } END { if (!found) print 0, 0, 0 }' tests/tools/limits.txt)
-		rules=("comments that begin with What, Whose, Which, How, Where, Likewise, The same, Who" "C lines over 100 columns" "lines of tables and SQL over 120 columns")
-		for i in 0 1 2; do
-			[ "${got[i]}" -le "${limit[i]}" ] || fail "$folder: ${got[i]} ${rules[i]}, and its limit in tests/tools/limits.txt is ${limit[i]}"
-		done
-	done
+	broken >"$BATS_TEST_TMPDIR/broken"
+	empty "more than allowed" "$(awk -v rules="comments that begin with What, Whose, Which, How, Where, Likewise, The same, Who|C lines over 100 columns|lines of tables and SQL over 120 columns" '
+		NR == FNR { for (i = 1; i <= 3; i++) limit[$1, i] = $(i + 1); next }
+		{ sub(/\/.*/, "", $2); if (n[$2, $1]++ == limit[$2, $1] + 0) more[$2, $1] = 1 }
+		END { split(rules, rule, "|"); for (key in more) { split(key, k, SUBSEP); print k[1] ": " n[key], rule[k[2]] ", and its limit in tests/tools/limits.txt is " limit[key] + 0 } }' \
+		tests/tools/limits.txt "$BATS_TEST_TMPDIR/broken")"
 }
 
 @test "names of tests have at most 80 characters, and no two tests have one name" {
