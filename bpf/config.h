@@ -35,6 +35,7 @@ struct iot_config {
 	u32 pid_level;
 	u64 pid_ns, mnt_ns, root; /* as in struct iot_self; 0: not known */
 	u32 calls;             /* 1: system calls are traced */
+	u32 uring;             /* 1: requests of io_uring are traced */
 	u32 max_cells;         /* capacity of the table of aggregates, at most IOT_MAX_CELLS */
 	u32 max_writers, max_claims, max_bios, max_requests; /* sizes of those tables */
 	/* 1: owners of dirty pages are needed, by layer cache, fs or block */
@@ -140,7 +141,6 @@ enum iot_function {
 	FN_XFS_PUSH,        /* writes a checkpoint of XFS into the log */
 	FN_XFS_CONVERT,     /* XFS converts unwritten extents after a write */
 	FN_DIRECT_ENDED,    /* ends a direct write that is synchronous, or has extents to convert */
-	FN_XFS_INACTIVE,    /* XFS frees the blocks of unlinked inodes */
 	FN_BTRFS_BIO,       /* ends a bio of btrfs that is embedded in a struct btrfs_bio */
 	/* ends another copy of such a bio: bi_private is its struct btrfs_io_stripe */
 	FN_BTRFS_COPY,

@@ -293,30 +293,27 @@ static __always_inline u64 loop_file(u64 work, bool root)
 	return file ? POINTER_AT(file, struct address_space, host) : 0;
 }
 
+__noinline int uring_ring_end(u64 work); /* in uring.bpf.c */
+
+/* A worker begins a work item, for whose owner it acts until it begins the next. There is no program
+ * at workqueue_execute_end: a loop device has a work item for each request, so that programs of work
+ * items were a third of all that ran. */
 SEC("tp_btf/workqueue_execute_start")
 int PROBE(core__work_begin, struct work_struct *w)
 {
+	struct task_ctx *c = ctx_find();
 	u32 f = work_of(w);
+	u64 inode;
 
-	/* work items of file systems are handled in their objects, which know the types */
+	if (c)
+		c->behalf = BEHALF_NONE;
 	if (f == FN_LOOP_WORK || f == FN_LOOP_ROOT_WORK)
 		return behalf_begin(BEHALF_LOOP, loop_file(number_of(w), f == FN_LOOP_ROOT_WORK));
-	return 0;
-}
-
-/* The verifier does not let tp_btf programs, which have copies, read function pointers among their
- * arguments. */
-SEC("tp_btf/workqueue_execute_end")
-int PROBE(core__work_end, struct work_struct *w)
-{
-	u32 f = function_of(pointer_at((u64)&ctx[1]));
-
-	if (f == FN_LOOP_WORK || f == FN_LOOP_ROOT_WORK)
-		return behalf_end(BEHALF_LOOP);
-	if (f == FN_EXT4_CONVERT || f == FN_XFS_CONVERT)
-		return behalf_end(BEHALF_INODE);
-	if (f == FN_XFS_INACTIVE)
-		return behalf_end(BEHALF_OWNER);
-	return 0;
+	if (f == FN_URING_EXIT)
+		return uring_ring_end(number_of(w));
+	if (f != FN_EXT4_CONVERT && f != FN_XFS_CONVERT)
+		return 0;
+	inode = work_inode(number_of(w), f);
+	return inode ? behalf_begin(BEHALF_INODE, inode) : 0;
 }
 #endif

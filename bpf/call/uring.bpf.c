@@ -294,15 +294,15 @@ static __always_inline bool free_walk(u64 ring, struct free_walk *w)
 	return !w->node;
 }
 
-/* A ring ends: the memory of its requests is freed. */
-SEC("tp_btf/workqueue_execute_start")
-int PROBE(uring__ring_end, struct work_struct *work)
+/* A ring ends: the memory of its requests is freed. `work`: its work item (io_ring_exit_work()).
+ * Called by core__work_begin. */
+__noinline int uring_ring_end(u64 work)
 {
 	struct free_walk w = {};
 
-	if (!gate_open() || work_of(work) != FN_URING_EXIT)
+	if (!cfg.uring || !gate_open() || !HAS_URING_EXIT)
 		return 0;
-	if (!free_walk((u64)work - bpf_core_field_offset(struct io_ring_ctx, exit_work), &w))
+	if (!free_walk(work - bpf_core_field_offset(struct io_ring_ctx, exit_work), &w))
 		lose(LOSS_URING_UNSEEN);
 	return 0;
 }

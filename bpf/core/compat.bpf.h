@@ -58,6 +58,7 @@
 /* until 6.12: registered files are an array */
 #define HAS_URING_FILES bpf_core_field_exists(struct io_file_table___array, files)
 /* struct io_submit_state has a list of free requests */
+#define HAS_URING_EXIT bpf_core_field_exists(struct io_ring_ctx, exit_work)
 #define HAS_URING_FREE_LIST bpf_core_field_exists(struct io_submit_state, free_list)
 /* until 6.5: requests that workers freed have a list of their own */
 #define HAS_URING_LOCKED_LIST bpf_core_field_exists(struct io_ring_ctx___array, locked_free_list)

@@ -151,6 +151,31 @@ static __always_inline u32 work_of(const struct work_struct *w)
 	return function_of(POINTER_AT(w, struct work_struct, func));
 }
 
+/* The inode of a work item that converts extents of it, as a number to add to the address of the
+ * item: by enum iot_function. The programs of a file system enter it, which know its types; 0: none
+ * has run yet. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 64);
+	__type(key, u32);
+	__type(value, s64);
+} converted_inodes SEC(".maps");
+
+static __always_inline void work_inode_note(u32 function, s64 distance)
+{
+	s64 *at = bpf_map_lookup_elem(&converted_inodes, &function);
+
+	if (at && *at != distance)
+		*at = distance;
+}
+
+static __always_inline u64 work_inode(u64 work, u32 function)
+{
+	s64 *distance = bpf_map_lookup_elem(&converted_inodes, &function);
+
+	return distance && *distance ? work + *distance : 0;
+}
+
 static __always_inline u64 txn_owner(u32 dev, u32 tid)
 {
 	return OWNER_TXN | ((u64)dev << 32 & ~(OWNER_TXN | OWNER_DATA)) | tid;

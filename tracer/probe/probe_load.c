@@ -84,6 +84,8 @@ static void configure(struct probes *p, struct bpf_object *o, size_t n)
 		c->by_group = p->opts.by_group;
 		c->sockets = sockets_by_call(p);
 		c->calls = layer_asked(p, LAYER_SYSCALL);
+		c->uring = layer_asked(p, LAYER_URING) || layer_asked(p, LAYER_VFS) ||
+			layer_asked(p, LAYER_NET);
 		c->twins = p->skips;
 		c->copies = p->copies;
 		c->preempt_count = p->symbols.preempt_count;

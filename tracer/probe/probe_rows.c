@@ -71,7 +71,6 @@ const struct program programs[] = {
 	{ "core__writeback_begin", "fs", 0, true },
 	{ "core__writeback_end", "fs", 0, true },
 	{ "core__work_begin", "all", 0, true },
-	{ "core__work_end", "all", 0, true },
 	{ "net__send", "net", 3, false, .spare = true }, /* since 6.3 */
 	{ "net__recv", "net", 3, false, .spare = true },
 	{ "net__state", "net", 3, false, .spare = true },
@@ -116,7 +115,6 @@ const struct program programs[] = {
 	{ "ext4__forget", "fs", 0, true },
 	{ "ext4__zero", "fs", 0, true },
 	{ "ext4__collapse", "fs", 0, true },
-	{ "ext4__convert_begin", "fs", 0, true },
 	{ "ext4__fastcommit_begin", "fs", 0, false },
 	{ "ext4__fastcommit_end", "fs", 0, false },
 	{ "xfs__commit", "fs", 0, true },
@@ -154,7 +152,6 @@ const struct program programs[] = {
 	{ "uring__worker", "uring", 2, false },      /* since 6.0 */
 	{ "uring__complete", "uring", 3, false },    /* since 6.15 */
 	{ "uring__complete_args", "uring", 7, false }, /* since 6.0, until 6.14 */
-	{ "uring__ring_end", "uring", 1, false },
 	{ "uring__sweep", "uring", 0, false, .spare = true }, /* since 5.14; called by the tracer */
 	{ "aio__sweep", "syscall", 0, false, .spare = true }, /* since 5.14; called by the tracer */
 };
@@ -262,7 +259,6 @@ const struct function_row function_rows[] = {
 	{ "xfs_buf_bio_end_io", FN_XFS_BUFFER },
 	{ "xlog_cil_push_work", FN_XFS_PUSH },
 	{ "xfs_end_io", FN_XFS_CONVERT },
-	{ "xfs_inodegc_worker", FN_XFS_INACTIVE },
 	{ "btrfs_simple_end_io", FN_BTRFS_BIO },
 	{ "btrfs_orig_write_end_io", FN_BTRFS_BIO },
 	{ "btrfs_raid56_end_io", FN_BTRFS_BIO },

@@ -427,6 +427,10 @@ int PROBE(ext4__writepages, struct inode *i, struct writeback_control *wbc)
 	struct task_ctx *c;
 	u64 from, to, len, inode;
 
+	/* extents are converted after their pages were written */
+	work_inode_note(FN_EXT4_CONVERT,
+			(s64)bpf_core_field_offset(struct ext4_inode_info, vfs_inode) -
+			(s64)bpf_core_field_offset(struct ext4_inode_info, i_rsv_conversion_work));
 	if (!i || !wbc || !gate_open() || current_task()->flags & PF_KTHREAD)
 		return 0;
 	c = ctx_make();
@@ -457,23 +461,6 @@ int PROBE(ext4__writepages, struct inode *i, struct writeback_control *wbc)
 }
 
 /* ---- contexts ---- */
-
-SEC("tp_btf/workqueue_execute_start")
-int PROBE(ext4__convert_begin, struct work_struct *w)
-{
-	struct task_ctx *c;
-
-	if (work_of(w) != FN_EXT4_CONVERT)
-		return 0;
-	c = ctx_make();
-	if (!c)
-		return 0;
-	c->behalf = BEHALF_INODE;
-	c->behalf_id = (u64)w - bpf_core_field_offset(struct ext4_inode_info,
-						      i_rsv_conversion_work) +
-		       bpf_core_field_offset(struct ext4_inode_info, vfs_inode);
-	return 0;
-}
 
 SEC("tp_btf/ext4_fc_commit_start")
 int PROBE(ext4__fastcommit_begin, struct super_block *sb)

@@ -223,6 +223,10 @@ int PROBE(xfs__commit, struct xfs_trans *tp)
 	u32 tid;
 	u8 how;
 
+	/* extents are converted after a transaction has made them */
+	work_inode_note(FN_XFS_CONVERT,
+			(s64)bpf_core_field_offset(struct xfs_inode, i_vnode) -
+			(s64)bpf_core_field_offset(struct xfs_inode, i_ioend_work));
 	/* before the run only the tracer is traced: its outputs may be committed during the run */
 	if (!tp || (!gate_open() && current_task()->tgid != cfg.self_pid))
 		return 0;
@@ -444,28 +448,21 @@ int PROBE(xfs__buffer, struct xfs_buf *bp)
 
 /* ---- contexts ---- */
 
+/* A checkpoint begins to be written into the log. */
 SEC("tp_btf/workqueue_execute_start")
 int PROBE(xfs__work_begin, struct work_struct *w)
 {
-	u32 f = work_of(w);
 	struct xfs_cil_ctx *cp;
-	struct task_ctx *c;
 	struct txn *x;
 
-	if (f == FN_XFS_PUSH) {
-		cp = (struct xfs_cil_ctx *)((u64)w -
-					    bpf_core_field_offset(struct xfs_cil_ctx, push_work));
-		x = txn_find(txn_owner(FOLLOW(cp, cil, xc_log, l_mp, m_super, s_dev),
-				       FOLLOW(cp, sequence)));
-		if (x)
-			x->commit_ns = bpf_ktime_get_ns();
-	}
-	c = f == FN_XFS_CONVERT ? ctx_make() : NULL;
-	if (!c)
+	if (work_of(w) != FN_XFS_PUSH)
 		return 0;
-	c->behalf = BEHALF_INODE;
-	c->behalf_id = (u64)w - bpf_core_field_offset(struct xfs_inode, i_ioend_work) +
-		bpf_core_field_offset(struct xfs_inode, i_vnode);
+	cp = (struct xfs_cil_ctx *)((u64)w -
+				    bpf_core_field_offset(struct xfs_cil_ctx, push_work));
+	x = txn_find(txn_owner(FOLLOW(cp, cil, xc_log, l_mp, m_super, s_dev),
+			       FOLLOW(cp, sequence)));
+	if (x)
+		x->commit_ns = bpf_ktime_get_ns();
 	return 0;
 }
 
