@@ -37,7 +37,8 @@ struct iot_config {
 	u32 calls;             /* 1: system calls are traced */
 	u32 uring;             /* 1: requests of io_uring are traced */
 	u32 max_cells;         /* capacity of the table of aggregates, at most IOT_MAX_CELLS */
-	u32 max_writers, max_claims, max_bios, max_requests; /* sizes of those tables */
+	u32 max_writers, max_claims; /* sizes of those tables */
+	u32 bio_bits, request_bits;  /* log2 of the sets of tables `bios` and `requests` */
 	/* 1: owners of dirty pages are needed, by layer cache, fs or block */
 	u32 claims;
 	u32 copies;            /* 1: more programs than that of system calls have copies */

@@ -120,28 +120,43 @@ struct iot_filesum_ref {
 /* the first slots are for owners whose files are not known, when the others are used up */
 #define IOT_FILESUM_RESERVE 1024
 
-/* The class and owner of a queued bio, until it completes. */
+/* The class and owner of a bio: `many` is 1 when owners are looked up page by page, `from` an enum
+ * iot_bio_from, `carrier` the thread that submitted it (enum iot_carrier), and `parts` the number of
+ * the list of its parts (io_parts.bpf.h; 0: none). */
+#define IOT_BIO_CLASS \
+	u64 owner; \
+	u32 file; \
+	u8 cause, how, sub, many; \
+	struct iot_filesum_ref sum; \
+	u16 from, carrier; \
+	u32 parts;
+
+struct iot_bio_class {
+	IOT_BIO_CLASS
+};
+
+/* The tag of a queued bio, until it completes. The first 64 bytes are all that a bio needs which no
+ * logical device passes on. */
 struct iot_bio {
-	u64 owner;
+	union {
+		struct iot_bio_class class;
+		struct {
+			IOT_BIO_CLASS
+		};
+	};
+	u32 disk;
+	u32 demanded;          /* read: bytes on pages that the reader asked for */
+	u32 off;               /* remapped: offset of its first byte in the top bio */
+	/* on a logical device: bytes when it was queued; 0: counted with the bio that it was split
+	 * from */
+	u32 size;
 	/* distinguishes one use of the struct bio from the next; 0: it is on no logical device */
 	u64 use;
 	/* remapped: the bio that was submitted at the top. Its pages tell the owners: those below
 	 * may be encrypted */
 	u64 top, top_use;
 	u64 sector;            /* on a logical device: the sector of its first byte there */
-	/* on a logical device: bytes when it was queued; 0: counted with the bio that it was split
-	 * from */
-	u32 size;
-	u32 off;               /* remapped: offset of its first byte in the top bio */
 	u32 idx, done;         /* bi_iter.bi_idx and bi_bvec_done, when it was queued */
-	u32 disk, file;
-	u32 demanded;          /* read: bytes on pages that the reader asked for */
-	u8 cause, how, sub;
-	u8 many;               /* 1: owners are looked up page by page */
-	struct iot_filesum_ref sum;
-	u16 from;              /* enum iot_bio_from */
-	u16 carrier;           /* the thread that submitted it: enum iot_carrier */
-	u32 parts;             /* number of the list of its parts (io_parts.bpf.h); 0: none */
 };
 
 /* A member of a logical device (dm, md): the value of map `held`. */
@@ -183,12 +198,13 @@ struct iot_request {
 	u64 insert_ns, issue_ns;
 	u64 start_ns;          /* distinguishes one use of the struct request from the next */
 	u32 disk, bytes;       /* bytes that have not completed yet */
-	u32 op;                /* REQ_OP_READ, REQ_OP_WRITE, ... */
 	u32 part;              /* the partition that it is for; 0: a whole disk */
 	u32 tid;               /* thread that inserted it or, without an insertion, issued it */
-	u16 same;              /* 1: all its bios are like `tag` */
-	u16 inside;            /* 1: inserted or issued while the gate was open */
-	struct iot_bio tag;
+	u32 place;             /* its index */
+	u16 op;                /* REQ_OP_READ, REQ_OP_WRITE, ... */
+	u8 same;               /* 1: all its bios are of class `tag` */
+	u8 inside;             /* 1: inserted or issued while the gate was open */
+	struct iot_bio_class tag;
 };
 
 /* Device bytes that completed while the gate was closed, since the programs were attached: the

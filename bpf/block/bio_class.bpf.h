@@ -86,6 +86,8 @@ __noinline u64 range_of_bio(u64 bio, u64 *inode)
 	first_page(bio, &end);
 	*inode = (u64)end.inode;
 	from = (end.index << PAGE_SHIFT) + end.offset;
+	if (n == 1 && end.offset + size <= PAGE_SIZE)
+		return *inode ? from : NO_RANGE;
 	vec = POINTER_AT(bio, struct bio, bi_io_vec) + (n - 1) * bpf_core_type_size(struct bio_vec);
 	page_of_vec(vec, NUMBER_AT(vec, struct bio_vec, bv_len) - 1, &end);
 	return *inode && *inode == (u64)end.inode &&

@@ -38,7 +38,6 @@ struct redirty {
 	u64 state;             /* address of the folio's dirty bitmap, where it has one */
 	u64 from, to;          /* redirtied bytes that were not reported yet */
 	u32 blocks, bits;      /* number of blocks of the folio; log2 of their size */
-	u32 seen, pad;         /* 1: a folio was dirty */
 };
 
 /* One walk over the pages of bios. Pages with the same owner and cause are joined to a piece before
@@ -75,20 +74,24 @@ struct bio_walk {
 	u64 read_inode, read_from, read_to; /* read: the range of the file that it fills */
 	u32 read_torn;         /* 1: it is not one range of one file */
 	u32 submitted;         /* pieces so far */
-	u64 one_owner;         /* owner of the first piece */
-	u32 one_how, differ;   /* 1: other pieces have another owner */
+	u32 differ;            /* 1: a piece has another owner than the first */
 	u32 task;              /* the submitter, for the event */
 	u32 wanted;            /* 1: a selected process dirtied the file, among others */
+	/* shares that this program has walked; 1: called by the tracer, without limit */
+	u32 shares, later;
+	u32 redirtied;         /* 1: a folio was dirty when it was submitted */
+	u64 began_ns;          /* file data: time of the submission; 0: other bios */
+	struct done over;      /* completion. The members from here on are not 0 when a walk begins,
+				* but this one where a request completes */
+	/* owner of the first piece, and how that is known */
+	u64 one_owner;
+	u32 one_how;
 	/* a piece of a journal transaction that is being divided: the next share, and the bytes
 	 * that are left */
 	struct {
 		u64 txn, next, total, weight, left;
 	} split;
-	struct done over;      /* completion */
-	u64 began_ns;          /* file data: time of the submission; 0: other bios */
 	struct redirty redirty; /* the search for redirtied blocks: redirty.bpf.h */
-	/* shares that this program has walked; 1: called by the tracer, without limit */
-	u32 shares, later;
 };
 
 /* Walks are too large for the stack. There is one for each program that walks, on each processor: a
@@ -102,16 +105,21 @@ struct {
 	__type(value, struct bio_walk);
 } walks SEC(".maps");
 
-static __always_inline struct bio_walk *bio_walk_begin(u32 n)
+/* Begins walk `n`: the first `size` bytes of it, a constant, are set to 0. */
+static __always_inline struct bio_walk *bio_walk_of(u32 n, u64 size)
 {
 	struct bio_walk *w;
 
 	n += copy_working() * WALKS;
 	w = bpf_map_lookup_elem(&walks, &n);
-
 	if (w)
-		__builtin_memset(w, 0, sizeof(*w));
+		__builtin_memset(w, 0, size);
 	return w;
+}
+
+static __always_inline struct bio_walk *bio_walk_begin(u32 n)
+{
+	return bio_walk_of(n, offsetof(struct bio_walk, one_owner));
 }
 
 /* A walk as the context of bpf_loop(), which takes only pointers to the stack. Functions that take
@@ -234,14 +242,16 @@ static __always_inline void txn_split(struct bio_walk *w)
 	/* read before the weights, which may grow meanwhile: a log is added to while it is
 	 * written */
 	w->split.total = __sync_fetch_and_add(&x->total, 0);
+	if (x->first && !x->shares && x->first_weight >= w->split.total) { /* the only share */
+		piece_add(w, x->first, w->bytes, w->ops);
+		return;
+	}
 	w->split.next = x->shares;
 	w->split.left = w->bytes;
 	w->split.weight = 0;
 	if (w->split.next)
 		bpf_loop(TXN_SHARES, split_share, &ref, 0);
-	if (x->first && !x->shares && x->first_weight >= w->split.total) {
-		w->split.weight = w->split.total; /* the only share */
-	} else if (x->first) {
+	if (x->first) {
 		w->split.weight += x->first_weight;
 		part = w->bytes * x->first_weight / w->split.total;
 		if (part > w->split.left)

@@ -23,12 +23,12 @@ struct {
 /* The index of a bio, as addr_find() and addr_take() return it. Global: verified once. */
 __noinline u32 bio_at(u64 bio)
 {
-	return addr_find(&bio_sets, cfg.max_bios, bio);
+	return addr_find(&bio_sets, cfg.bio_bits, bio);
 }
 
 __noinline u32 bio_take(u64 bio)
 {
-	return addr_take(&bio_sets, cfg.max_bios, bio);
+	return addr_take(&bio_sets, cfg.bio_bits, bio);
 }
 
 static __always_inline struct iot_bio *bio_find(u64 bio)
@@ -43,15 +43,18 @@ static __always_inline void bio_put(u64 bio, const struct iot_bio *t)
 	u32 at = bio_take(bio);
 	struct iot_bio *p = bpf_map_lookup_elem(&bios, &at);
 
-	if (p)
-		*p = *t;
-	else
+	if (!p) {
 		lose(LOSS_BIO_TABLE);
+		return;
+	}
+	__builtin_memcpy(p, t, offsetof(struct iot_bio, top_use));
+	if (t->use || t->top)
+		*p = *t;
 }
 
 static __always_inline void bio_drop(u64 bio)
 {
-	addr_drop(&bio_sets, cfg.max_bios, bio_at(bio));
+	addr_drop(&bio_sets, cfg.bio_bits, bio_at(bio));
 }
 
 /* Advances a walk over the segments of a bio by `len` bytes of the current segment, which has

@@ -125,7 +125,7 @@ static long bio_walk_step(u32 n, struct bio_walk_ref *ref)
 	pos = (index << PAGE_SHIFT) + (at & (PAGE_SIZE - 1));
 	piece_extend(w, owner, cause, how, pos, len);
 	if (w->began_ns && folio_is_dirty((u64)f))
-		w->redirty.seen = 1;
+		w->redirtied = 1;
 	if (w->key.kind == KIND_FS_READ && i)
 		bio_walk_read(w, (u64)i, pos, len);
 	WALK_PAST(w, len, bv.bv_len);

@@ -258,7 +258,7 @@ int PROBE(block__queue, struct bio *b)
 		classify_early(b);
 		return 0;
 	}
-	w = bio_walk_begin(WALK_QUEUE);
+	w = bio_walk_of(WALK_QUEUE, offsetof(struct bio_walk, over));
 	if (!w)
 		return 0;
 	b = UNTRUSTED(b, struct bio);
@@ -288,7 +288,7 @@ int PROBE(block__queue, struct bio *b)
 	if (op <= REQ_OP_WRITE && !is_below_loop(w->tag.cause) && w->tag.from == BIO_SUBMITTED &&
 	    dev_wanted(w->tag.disk))
 		submit_record(w, op == REQ_OP_WRITE);
-	if (w->redirty.seen)
+	if (w->redirtied)
 		redirty_look(w);
 	bio_put(w->bio, &w->tag);
 	return 0;
@@ -378,6 +378,7 @@ static __always_inline struct iot_request *request_note(struct request *rq, u32 
 		r->tid = current_thread();
 		r->disk = disk;
 		r->part = part_of(rq, disk);
+		r->place = at;
 		*(volatile u64 *)&r->address = address;
 	}
 	r->bytes = rq->__data_len;
@@ -412,7 +413,8 @@ struct compare {
 
 static long compare_bio(u32 n, struct compare *c)
 {
-	struct iot_bio *t, *first = &c->r->tag;
+	struct iot_bio_class *first = &c->r->tag;
+	struct iot_bio *t;
 
 	if (!c->bio || !c->same)
 		return 1;
@@ -424,7 +426,7 @@ static long compare_bio(u32 n, struct compare *c)
 				    t->carrier != first->carrier)))
 		c->same = 0;
 	else if (!n)
-		*first = *t;
+		*first = t->class;
 	c->bio = POINTER_AT(c->bio, struct bio, bi_next);
 	return 0;
 }

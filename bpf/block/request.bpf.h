@@ -61,7 +61,7 @@ struct {
 /* Global functions, as this one, are verified once and not at each call. */
 __noinline u32 request_at(u64 rq)
 {
-	return addr_find(&request_sets, cfg.max_requests, rq);
+	return addr_find(&request_sets, cfg.request_bits, rq);
 }
 
 static __always_inline struct iot_request *request_find(u64 rq)
@@ -73,16 +73,14 @@ static __always_inline struct iot_request *request_find(u64 rq)
 
 __noinline u32 request_take(u64 rq)
 {
-	return addr_take(&request_sets, cfg.max_requests, rq);
+	return addr_take(&request_sets, cfg.request_bits, rq);
 }
 
 static __always_inline void request_drop(struct iot_request *r)
 {
-	u64 rq = r->address;
-
-	r->last = rq;
+	r->last = r->address;
 	r->address = 0;
-	addr_drop(&request_sets, cfg.max_requests, request_at(rq));
+	addr_drop(&request_sets, cfg.request_bits, r->place);
 }
 #endif
 
@@ -161,9 +159,13 @@ static long complete_bio(u32 n, struct bio_walk_ref *ref)
 	at = bio_at(w->bio);
 	t = bpf_map_lookup_elem(&bios, &at);
 	if (t) {
-		w->tag = *t;
+		if (t->many)
+			w->tag = *t;
+		else
+			w->tag.class = t->class;
+		w->tag.demanded = t->demanded;
 		if (size == NUMBER_AT(b, struct bio, bi_iter.bi_size)) {
-			addr_drop(&bio_sets, cfg.max_bios, at);
+			addr_drop(&bio_sets, cfg.bio_bits, at);
 		} else { /* the rest completes later */
 			t->off += size;
 			t->demanded -= t->demanded < size ? t->demanded : size;
@@ -354,7 +356,7 @@ __noinline int unseen(const struct iot_request *u, u32 walk)
 	w->key.kind = u->op == REQ_OP_WRITE ? KIND_BLK_WRITE : KIND_BLK_READ;
 	w->key.cause = CAUSE_UNKNOWN;
 	if (u->same) {
-		w->tag = u->tag;
+		w->tag.class = u->tag;
 		/* its parts have several owners, and the BPF stack has no room to walk them */
 		w->owner = u->tag.parts && !u->tag.how ? PROC_NONE : u->tag.owner;
 		w->file = u->tag.file;

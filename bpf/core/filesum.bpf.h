@@ -169,22 +169,61 @@ static __always_inline u32 filesum_make(const struct iot_filesum_key *k)
 	return other ? *other : 0;
 }
 
+/* A cache of look-ups in map `filesum_index`, by a hash of file and owner: an array lookup is
+ * inlined, and the key of the slot is read anyhow. A word holds the slot and, above it, the epoch
+ * (iot_state.sum_epoch) in which it was looked up. */
+#define RECENT_SUMS 4096
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, RECENT_SUMS);
+	__type(key, u32);
+	__type(value, u64);
+} recent_sums SEC(".maps");
+
+static __always_inline u64 *filesum_recent(const struct iot_filesum_key *k)
+{
+	u32 at = INDEX(k->file * 0x9e3779b1 + k->owner, RECENT_SUMS);
+
+	return bpf_map_lookup_elem(&recent_sums, &at);
+}
+
+/* The slot of a key, if it was looked up in this epoch; 0: it was not. */
+static __always_inline u32 filesum_known(const struct iot_filesum_key *k, u32 epoch)
+{
+	u64 *recent = filesum_recent(k), word = recent ? *(volatile u64 *)recent : 0;
+	struct iot_filesum_slot *slot;
+	u32 n = word;
+
+	slot = word >> 32 == epoch ? bpf_map_lookup_elem(&filesum_slots, &n) : NULL;
+	return slot && slot->key.file == k->file && slot->key.owner == k->owner &&
+	       slot->key.comm[0] == k->comm[0] && slot->key.comm[1] == k->comm[1] &&
+	       slot->key.direct == k->direct ? n : 0;
+}
+
 /* The slot of a key. When the table is full it is the slot of the owner's unknown files; 0 is the
  * slot without owner, which always exists. */
 __noinline u32 filesum_find(struct iot_filesum_key *key)
 {
+	struct iot_state *s = run_state();
 	struct iot_filesum_key k;
-	u32 *n, made;
+	u32 *n, made, epoch;
+	u64 *recent;
 
-	if (!key)
+	if (!key || !s)
 		return 0;
-	k = *key; /* until 6.2 a key must be on the stack of the function that looks it up */
-	n = bpf_map_lookup_elem(&filesum_index, &k);
-	if (n)
-		return *n;
-	made = filesum_make(&k);
+	epoch = *(volatile u32 *)&s->sum_epoch; /* before the look-up, since slots are taken back */
+	made = filesum_known(key, epoch);
 	if (made)
 		return made;
+	k = *key; /* until 6.2 a key must be on the stack of the function that looks it up */
+	n = bpf_map_lookup_elem(&filesum_index, &k);
+	made = n ? *n : filesum_make(&k);
+	if (made) {
+		recent = filesum_recent(&k);
+		if (recent)
+			*(volatile u64 *)recent = (u64)epoch << 32 | made;
+		return made;
+	}
 	if (!k.file && !k.owner)
 		return 0;
 	if (k.owner) /* the file of bytes without owner is no loss */

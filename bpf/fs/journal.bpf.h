@@ -34,18 +34,29 @@ struct {
 	__type(value, struct journal);
 } journals SEC(".maps");
 
-struct home_key {
-	u64 group_desc, block;
+/* The kinds of home blocks, which are found once: the same few are journalled again and again. An
+ * entry is overwritten by another block with the same index. Two processors may write it at one
+ * time, so `check` is the file system's group_desc combined with the word by an exclusive or: an
+ * entry is valid where both fit together. */
+#define HOMES 16384
+struct home {
+	u64 word;              /* block << 8 | kind */
+	u64 check;
 };
 
-/* The structure of a home block. It is cached, since the same few blocks are journalled again and
- * again. */
 struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 16384);
-	__type(key, struct home_key);
-	__type(value, u32);
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, HOMES);
+	__type(key, u32);
+	__type(value, struct home);
 } homes SEC(".maps");
+
+static __always_inline struct home *home_at(u64 group_desc, u64 block)
+{
+	u32 at = INDEX((block ^ group_desc >> 6) * 0x9e3779b97f4a7c15ULL >> 40, HOMES);
+
+	return bpf_map_lookup_elem(&homes, &at);
+}
 
 static __always_inline struct journal *journal_of(u32 dev)
 {
@@ -96,18 +107,24 @@ static long home_group(u32 n, struct home_walk *w)
 	return w->kind ? 1 : 0;
 }
 
-static __noinline u32 home_kind(struct journal *j, u64 block)
+/* The kind of a home block that was found before; SUB_NONE: it was not. */
+static __always_inline u32 home_known(struct journal *j, u64 block)
+{
+	struct home *h = home_at(j->group_desc, block);
+	u64 word = h ? *(volatile u64 *)&h->word : 0;
+
+	return h && word >> 8 == block && (word ^ *(volatile u64 *)&h->check) == j->group_desc ?
+	       word & 0xff : SUB_NONE;
+}
+
+static __noinline u32 home_find(struct journal *j, u64 block)
 {
 	struct home_walk w = { .block = block };
-	struct home_key k = { 0, block };
-	u32 *known;
+	struct home *h;
+	u64 word;
 
 	if (!j || !j->group_desc || !j->blocks_per_group || !j->flex)
 		return SUB_J_UNCLASSIFIED;
-	k.group_desc = j->group_desc;
-	known = bpf_map_lookup_elem(&homes, &k);
-	if (known)
-		return *known;
 	w.j = *j;
 	if (block == j->fs_super)
 		w.kind = SUB_J_SUPER;
@@ -120,7 +137,12 @@ static __noinline u32 home_kind(struct journal *j, u64 block)
 	}
 	if (!w.kind)
 		w.kind = SUB_J_DIR_XATTR;
-	bpf_map_update_elem(&homes, &k, &w.kind, BPF_ANY);
+	h = home_at(w.j.group_desc, block);
+	if (h) {
+		word = block << 8 | w.kind;
+		*(volatile u64 *)&h->word = word;
+		*(volatile u64 *)&h->check = word ^ w.j.group_desc;
+	}
 	return w.kind;
 }
 
@@ -169,7 +191,10 @@ static __always_inline u32 journal_kind(struct bio *b, struct inode *i, u64 inde
 	if (home == place)
 		return log_kind(b);
 	j = journal_of(bio_dev(b));
-	return j ? home_kind(j, home >> j->block_bits) : SUB_J_UNCLASSIFIED;
+	if (!j)
+		return SUB_J_UNCLASSIFIED;
+	home >>= j->block_bits;
+	return home_known(j, home) ?: home_find(j, home);
 }
 
 #endif

@@ -22,7 +22,6 @@ rows() {
 		txn_shares=32 io owner of a transaction thrown out
 		files=32 io -
 		journals=32 io -
-		homes=32 io -
 		loop_writer=32 io -
 		uppers=32 io -
 		held=32 io -

@@ -96,8 +96,8 @@ static void configure(struct probes *p, struct bpf_object *o, size_t n)
 		c->max_cells = p->max_cells;
 		c->max_writers = p->max_writers;
 		c->max_claims = p->max_claims;
-		c->max_bios = p->max_bios;
-		c->max_requests = p->max_requests;
+		c->bio_bits = __builtin_ctz(p->max_bios / IOT_PLACE_WAYS);
+		c->request_bits = __builtin_ctz(p->max_requests / IOT_PLACE_WAYS);
 		c->claims = layer_asked(p, LAYER_CACHE) || layer_asked(p, LAYER_FS) ||
 			layer_asked(p, LAYER_BLOCK);
 		c->latency = p->opts.latency;

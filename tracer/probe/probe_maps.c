@@ -77,6 +77,21 @@ static u32 size_asked(const struct probes *p, const char *map)
 	return 0;
 }
 
+/* Entries of a table that is divided into sets: their number is a power of two. */
+static u32 whole_sets(u32 entries)
+{
+	u32 n = IOT_PLACE_WAYS;
+
+	while (n < entries)
+		n *= 2;
+	return entries ? n : 0;
+}
+
+static bool has_sets(const char *map)
+{
+	return !strcmp(map, "bios") || !strcmp(map, "requests");
+}
+
 /* Entries of a table by the name of its map: as asked for, or as this machine needs. 0: as in its
  * object. */
 u32 map_entries(const struct probes *p, const char *map)
@@ -91,7 +106,9 @@ u32 map_entries(const struct probes *p, const char *map)
 		break;
 	}
 	n = size_asked(p, map) ?: by_machine(p, map);
-	return (n + part - 1) / part;
+	if (has_sets(map))
+		n = whole_sets(n);
+	return n / part;
 }
 
 /* True when other tables follow this one: an array whose size can be set. */
