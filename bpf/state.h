@@ -121,8 +121,8 @@ struct iot_filesum_ref {
 #define IOT_FILESUM_RESERVE 1024
 
 /* The class and owner of a bio: `many` is 1 when owners are looked up page by page, `from` an enum
- * iot_bio_from, `carrier` the thread that submitted it (enum iot_carrier), and `parts` the number of
- * the list of its parts (io_parts.bpf.h; 0: none). */
+ * iot_bio_from, `carrier` the thread that submitted it (enum iot_carrier), and `parts` the number
+ * of the list of its parts (io_parts.bpf.h; 0: none). */
 #define IOT_BIO_CLASS \
 	u64 owner; \
 	u32 file; \

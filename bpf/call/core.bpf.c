@@ -295,9 +295,9 @@ static __always_inline u64 loop_file(u64 work, bool root)
 
 __noinline int uring_ring_end(u64 work); /* in uring.bpf.c */
 
-/* A worker begins a work item, for whose owner it acts until it begins the next. There is no program
- * at workqueue_execute_end: a loop device has a work item for each request, so that programs of work
- * items were a third of all that ran. */
+/* A worker begins a work item, for whose owner it acts until it begins the next. There is no
+ * program at workqueue_execute_end: a loop device has a work item for each request, so that
+ * programs of work items were a third of all that ran. */
 SEC("tp_btf/workqueue_execute_start")
 int PROBE(core__work_begin, struct work_struct *w)
 {
