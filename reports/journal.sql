@@ -123,8 +123,8 @@ LIMIT :rows;
 -- heading: What journals hold, a bar a device
 -- axis: bytes on the device
 -- unit: bytes
-SELECT COALESCE(j.device, '(unknown)') || COALESCE(' (' || c.commits || ' commits)', '') AS "row", 'journal '
-       || j.structure AS part, j.bytes AS value
+SELECT COALESCE(j.device, '(unknown)') || COALESCE(' (' || c.commits || ' commits)', '') AS "row",
+       j.structure AS part, j.bytes AS value
 FROM v_journal j LEFT JOIN v_commit c ON c.device IS j.device
 WHERE j.bytes > 0
 ORDER BY SUM(j.bytes) OVER (PARTITION BY j.device) DESC, j.device, j.bytes DESC, j.structure;

@@ -8,8 +8,11 @@
 enum { COLUMNS = 3, WAYS = 64 };
 
 /* A name of a column: what flows through it, where it is, and how far bands have used it up on
- * either side. */
-struct node { double amount, y, h, in, out; };
+ * either side. two: the amount stands below the name. */
+struct node {
+	double amount, y, h, in, out;
+	bool two;
+};
 
 static const struct names *names_of(const struct chart *c, int column)
 {
@@ -21,16 +24,52 @@ static int name_of(const struct item *it, int column)
 	return column == 0 ? it->part : column == 1 ? it->row : it->bar;
 }
 
-/* Names below each other, none nearer to the next than a line of text. Returns where they end. */
-static double place_nodes(const struct picture *p, const struct chart *c, int column,
-			  struct node *node, double scale, double y)
+/* A name with its amount. NULL without memory. */
+static char *label_of(struct picture *p, const char *name, double amount, enum unit unit)
 {
-	double least = 1.5 * p->font;
+	char buf[UNIT_TEXT], *label = NULL;
+
+	if (asprintf(&label, "%s %s", name, unit_text(buf, amount, unit)) < 0)
+		label = NULL;
+	p->failed |= !label;
+	return label;
+}
+
+/* Sums up what flows through the names of a column, and sets which of them have their amount in a
+ * line of its own: where both are wider than `room`. Returns the width of the widest line. */
+static double sum_nodes(struct picture *p, const struct chart *c, int column, struct node *node,
+			double room)
+{
+	double widest = 0;
+	char buf[UNIT_TEXT];
 	int i;
 
 	for (i = 0; i < c->items; i++)
 		node[name_of(&c->item[i], column)].amount += c->item[i].absent ? 0 : c->item[i].value;
 	for (i = 0; i < names_of(c, column)->n && i < WAYS; i++) {
+		const char *name = names_of(c, column)->name[i];
+		auto_free char *label = label_of(p, name, node[i].amount, c->unit);
+		double w = word_width(p, NAME, label ?: "");
+
+		node[i].two = w > room;
+		if (node[i].two)
+			w = fmax(word_width(p, NAME, name),
+				 word_width(p, NAME, unit_text(buf, node[i].amount, c->unit)));
+		widest = fmax(widest, w);
+	}
+	return fmin(widest, room);
+}
+
+/* Names below each other, none nearer to the next than its lines of text. Returns where they
+ * end. */
+static double place_nodes(const struct picture *p, const struct chart *c, int column,
+			  struct node *node, double scale, double y)
+{
+	int i;
+
+	for (i = 0; i < names_of(c, column)->n && i < WAYS; i++) {
+		double least = (node[i].two ? 2.5 : 1.5) * p->font;
+
 		node[i].h = fmax(node[i].amount * scale, 0.8);
 		node[i].y = node[i].in = node[i].out = y + fmax(0, (least - node[i].h) / 2);
 		y += fmax(node[i].h, least) + 0.5 * p->font;
@@ -79,53 +118,37 @@ static void put_bands(struct picture *p, const struct chart *c, int part,
 	end_block(p);
 }
 
-/* A name with its amount, or where these have no room, alone. NULL without memory. */
-static char *label_of(struct picture *p, const char *name, double amount, enum unit unit,
-		      double room)
+static void put_label(struct picture *p, int column, double x, double y, double room,
+		      const char *text)
 {
-	char buf[UNIT_TEXT], *label = NULL;
-
-	if (asprintf(&label, "%s %s", name, unit_text(buf, amount, unit)) < 0)
-		label = NULL;
-	if (label && word_width(p, NAME, label) > room)
-		label[strlen(name)] = '\0';
-	p->failed |= !label;
-	return label;
-}
-
-/* Width of the widest label of a column, at most `room`, in units of the canvas. */
-static double labels_width(struct picture *p, const struct chart *c, int column,
-			   const struct node *node, double room)
-{
-	double w = 0;
-	int i;
-
-	for (i = 0; i < names_of(c, column)->n && i < WAYS; i++) {
-		auto_free char *label = label_of(p, names_of(c, column)->name[i], node[i].amount, c->unit, room);
-
-		w = fmax(w, word_width(p, NAME, label ?: ""));
-	}
-	return fmin(w, room);
+	if (column == 1)
+		put_veiled(p, x + 0.7 * p->font, y, room, text);
+	else
+		put_fit(p, column ? LABEL : NAME, x + (column ? 0.7 : -0.7) * p->font, y, room, text);
 }
 
 static void put_nodes(struct picture *p, const struct chart *c, int column,
 		      const struct node *node, double x, double room)
 {
 	const struct names *n = names_of(c, column);
+	char buf[UNIT_TEXT];
 	int i;
 
-	put_clause(p, "using 1:2:3:4:5:6 notitle with boxxyerror fc rgb \"#404040\" fs solid noborder");
+	put_clause(p,
+		   "using 1:2:3:4:5:6 notitle with boxxyerror fc rgb \"#404040\" fs solid noborder");
 	for (i = 0; i < n->n && i < WAYS; i++) {
-		auto_free char *label = label_of(p, n->name[i], node[i].amount, c->unit, room);
+		auto_free char *label = label_of(p, n->name[i], node[i].amount, c->unit);
 		double y = node[i].y + node[i].h / 2;
 
 		fprintf(p->data, "%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\n", x, y, x - 0.35 * p->font,
 			x + 0.35 * p->font, node[i].y, node[i].y + node[i].h);
-		if (column == 1)
-			put_veiled(p, x + 0.7 * p->font, y, room, label ?: "");
-		else
-			put_fit(p, column ? LABEL : NAME, x + (column ? 0.7 : -0.7) * p->font, y, room,
-				label ?: "");
+		if (node[i].two) {
+			put_label(p, column, x, y - 0.55 * p->font, room, n->name[i]);
+			put_label(p, column, x, y + 0.55 * p->font, room,
+				  unit_text(buf, node[i].amount, c->unit));
+		} else {
+			put_label(p, column, x, y, room, label ?: "");
+		}
 	}
 	end_block(p);
 }
@@ -141,11 +164,12 @@ double flow_put(struct picture *p, const struct chart *c)
 	for (i = 0; i < c->items; i++)
 		sum += c->item[i].absent ? 0 : c->item[i].value;
 	scale = sum > 0 ? (15 * p->font + p->stretch) / sum : 0;
+	x[0] = p->margin + sum_nodes(p, c, 0, node[0], most) + 0.7 * p->font;
+	x[2] = p->width - p->margin - sum_nodes(p, c, 2, node[2], most) - 0.7 * p->font;
+	x[1] = (x[0] + x[2]) / 2;
+	sum_nodes(p, c, 1, node[1], x[2] - x[1] - 1.2 * p->font);
 	for (i = 0; i < COLUMNS; i++)
 		end = fmax(end, place_nodes(p, c, i, node[i], scale, top));
-	x[0] = p->margin + labels_width(p, c, 0, node[0], most) + 0.7 * p->font;
-	x[2] = p->width - p->margin - labels_width(p, c, 2, node[2], most) - 0.7 * p->font;
-	x[1] = (x[0] + x[2]) / 2;
 	put_area(p, (struct area){ 0, 0, p->width, end }, 0);
 	fprintf(p->script, "set xrange [0:%.2f]; set yrange [%.2f:0]\n", p->width, end);
 	for (i = 0; i < c->part.n; i++)

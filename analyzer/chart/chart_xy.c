@@ -250,7 +250,8 @@ double xy_put(struct picture *p, const struct chart *c, int first, int n, double
 			p->width - 2 * p->margin, c->axis);
 	top += (names ? 1.5 : 0.5) * p->font;
 	bottom = top + plot;
-	for (i = first; i < first + n; i++) {
+	/* plots below each other begin at one place */
+	for (i = 0; i < c->panel.n; i++) {
 		struct axis y = values_of(c, i);
 
 		widest = fmax(widest, axis_widest(p, &y, c->unit, count));
@@ -265,6 +266,7 @@ double xy_put(struct picture *p, const struct chart *c, int first, int n, double
 		put_area(p, a, 3);
 		across.from = a.x;
 		across.to = a.x + a.w;
+		y.to = plot;
 		put_axis(p, "x", &across, c->across_unit, fmax(1, a.w / (5.5 * p->font)));
 		put_axis(p, "y", &y, c->unit, count);
 		if (c->kind == CELLS && !first && !i)

@@ -34,8 +34,8 @@ static bool font_has(long code)
 }
 
 /* The width of a character as a fraction of the size, or more than that. Beyond ASCII each letter
- * of DejaVu Sans counts as wide as the widest; combining marks take no room. A character that only
- * another font has may be wider than the size. */
+ * of DejaVu Sans counts as wide as the widest, but the µ of units; combining marks take no room. A
+ * character that only another font has may be wider than the size. */
 static double char_width(long code)
 {
 	if (code >= ' ' && code <= '~')
@@ -44,7 +44,7 @@ static double char_width(long code)
 		return 1.25;
 	if (code >= 0x300 && code < 0x350)
 		return 0;
-	return code == 0x2026 ? 1.0 : 1.1;
+	return code == 0x2026 ? 1.0 : code == 0xb5 ? 0.65 : 1.1;
 }
 
 /* DejaVu Sans Bold is at most 15 % wider. */

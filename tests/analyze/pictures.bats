@@ -211,6 +211,42 @@ draw() {
 	done
 }
 
+# A report of one chart: SQL, and what its comments say.
+own_chart() { # NAME SQL LINE...
+	[ -d own ] || cp -r "$ROOT/reports" own
+	printf -- '-- title: %s\n-- table: none\nSELECT 1 AS one;\n-- plot: %s\n' "$1" "$1" >"own/$1.sql"
+	printf -- '-- %s\n' "${@:3}" >>"own/$1.sql"
+	echo "$2" >>"own/$1.sql"
+	mkdir -p out
+	"$ANALYZE" "$1" "$S" --reports own --plot out --size column >/dev/null
+	"$ROOT/tests/lib/pictures.py" "out/$1.svg"
+}
+
+@test "each decade has a tick, and numbers of one unit as many digits on an axis" {
+	own_chart decades "SELECT 'part' AS part, value * value * value * value * value AS x, 100.0 / value AS value FROM json_each('[1, 2, 4, 8, 16]')" \
+		"chart: lines" "unit: percent" "across unit: us" "log: values across"
+	# from 1 us to 1048576 us: eight decades; of 100 % to 6.25 % two
+	[ "$(sed -n 's/^set xtics [^(]*(\(.*\))$/\1/p' out/decades.gp | tr ',' '\n' | grep -c '"')" = 8 ]
+	[ "$(sed -n 's/^set xtics [^(]*(\(.*\))$/\1/p' out/decades.gp | tr ',' '\n' | grep -c '"[0-9]')" -ge 4 ]
+	[ "$(grep -cE '>(1|10|100) %<' out/decades.svg)" = 3 ]
+	own_chart digits "SELECT 'row ' || value AS \"row\", 'part' AS part, value * 0.55 AS value FROM json_each('[1, 2, 3, 4]')" "chart: bars" "unit: ratio"
+	[ "$(sed -n 's/^set xtics [^(]*(\(.*\))$/\1/p' out/digits.gp | grep -oE '"[0-9.]+"' | tr -d '"' | paste -sd' ')" = "0.0 0.5 1.0 1.5 2.0" ]
+}
+
+@test "panels below each other begin at one place, whatever their numbers are" {
+	own_chart panels "SELECT 'panel ' || p.value AS panel, x.value AS x, 1 AS bin, 0 AS low, p.value AS high, 1000 AS value FROM json_each('[7, 1000000000]') p
+		JOIN json_each('[1, 2, 3]') x" "chart: cells" "unit: bytes" "own: yes"
+	[ "$(grep -A1 -n 'set lmargin' out/panels.gp | grep -c 'set border 3')" = 2 ]
+	[ "$(grep -B1 'set border 3' out/panels.gp | grep -o 'set lmargin at screen X([0-9.]*)' | sort -u | wc -l)" = 1 ]
+}
+
+@test "a flow in a column has the amount of each name, below it where both are too wide" {
+	own_chart flow "SELECT 'an owner with a name ' || value AS part, 'a carrier with a name ' || (value % 2) AS \"row\", 'dev' || (value % 3) AS bar,
+		value * 1048576 AS value FROM json_each('[1, 2, 3, 4, 5]')" "chart: flow" "unit: bytes"
+	[ "$(grep -oE '>(dev[0-2] )?[0-9]+ MiB<' out/flow.svg | wc -l)" = 10 ]
+	[ "$(grep -oE '>(dev[0-2] )?[0-9]+ MiB<' out/flow.svg | grep -oE '[0-9]+ MiB' | awk '{ sum += $1 } END { print sum }')" = 45 ]
+}
+
 @test "a histogram has each of its 22 sizes; what is in no panel has no key" {
 	"$ROOT/tests/lib/gen-run.py" 3000 | "$ANALYZE" ingest sizes.sqlite
 	sqlite3 sizes.sqlite "UPDATE event SET bytes = 1 << (rowid % 22) WHERE kind = (SELECT id FROM kind WHERE name = 'pwrite64')"
