@@ -111,6 +111,33 @@ FROM v_nobody_all WHERE NOT much;
 CREATE TEMP VIEW v_nobody AS SELECT used, residual, whole, text FROM v_nobody_all WHERE much;
 INSERT OR IGNORE INTO temp.v_head_more SELECT * FROM v_nobody_head;
 
+-- Bytes that went to the last of several writers (how: file, with --light), by line and volume, on devices that others
+-- wrote to as well. over: of the line, and may be others'; under: of others, and may be the line's.
+CREATE TEMP TABLE v_last AS
+WITH last AS MATERIALIZED (
+       SELECT sym, dev, gid, SUM(amount) AS amount FROM v_piece
+       WHERE how = 'file' AND amount > 0 AND sym IN (SELECT sym FROM v_sym WHERE rest = 'device')
+       GROUP BY sym, dev, gid),
+     mover AS MATERIALIZED (
+       SELECT DISTINCT dev, gid FROM v_piece
+       WHERE amount > 0 AND sym IN ('F', 'B', 'P') AND EXISTS (SELECT 1 FROM last)),
+     line AS MATERIALIZED (SELECT DISTINCT t.line, m.dev FROM mover m JOIN v_sums_to t ON t.gid = m.gid),
+     shared AS MATERIALIZED (
+       SELECT l.line, l.dev FROM line l
+       WHERE EXISTS (SELECT 1 FROM mover m WHERE m.dev = l.dev
+                     AND NOT EXISTS (SELECT 1 FROM v_sums_to t WHERE t.line = l.line AND t.gid = m.gid)))
+SELECT s.line AS gid, p.sym, SUM(iif(t.gid IS NULL, 0, p.amount)) AS over, SUM(iif(t.gid IS NULL, p.amount, 0)) AS under
+FROM shared s JOIN last p ON p.dev = s.dev LEFT JOIN v_sums_to t ON t.line = s.line AND t.gid = p.gid
+GROUP BY s.line, p.sym;
+CREATE INDEX temp.v_last_gid ON v_last(gid, sym);
+
+-- Their share of all that devices wrote, in the head of reports that look for it.
+CREATE TEMP VIEW v_last_head AS
+SELECT 3.2 AS ord, printf('last writer: %s of %s that devices wrote (%.2f %%) are of files, or of structures, that '
+                          || 'several wrote to', size(last), size(whole), last * 100.0 / whole) AS line
+FROM (SELECT SUM(iif(how = 'file', amount, 0)) AS last, SUM(amount) AS whole FROM v_piece WHERE sym = 'B')
+WHERE last > 0;
+
 -- Every ratio of METRICS section 2 that one node's run can give. complement: 1 - numerator / denominator.
 -- needs: r and w rows appear where a line has reads or writes at all; an L row where L is given. over_S: says nothing
 -- of a line that also stores through mappings.
@@ -167,8 +194,8 @@ CREATE INDEX temp.v_spoilt_line_gid ON v_spoilt_line(gid, class);
 
 -- One row a line and symbol: value, why it is absent, residual (bytes that may be of it and have no owner, see
 -- v_residual; for D those that the ledger cannot explain), whole, and short: 1 when the value may be too small by more
--- than a hundredth of that, by the rule of METRICS section 3, short_why. Bytes that were read ahead are short by those
--- of them that nobody used.
+-- than a hundredth of that, by the rule of METRICS section 3, short_why; long, long_why: too large, by v_last. Bytes
+-- that were read ahead are short by those of them that nobody used.
 CREATE TEMP TABLE v_symbol AS
 WITH value AS MATERIALIZED (
        SELECT * FROM v_value WHERE sym IN (SELECT num FROM v_ratio_def UNION SELECT den FROM v_ratio_def)),
@@ -178,7 +205,8 @@ WITH value AS MATERIALIZED (
      need(class, layer) AS (VALUES ('app', 'syscall'), ('miss', 'syscall'), ('use', 'syscall'), ('miss', 'cache'),
        ('use', 'cache'), ('hit', 'syscall'), ('hit', 'cache'), ('fs', 'fs'), ('commit', 'fs'), ('block', 'block')),
      missing AS MATERIALIZED (
-       SELECT n.class, printf('layer %s%s', n.layer, iif(n.layer IN (SELECT layer FROM v_left_out), ' not recorded',
+       SELECT n.class, printf('layer %s%s', n.layer, iif(n.layer IN (SELECT layer FROM v_left_out),
+                                                         ' not recorded' || iif(r.tier = 'light', ' (--light)', ''),
                                                          ' was not measured' || COALESCE(' (' || u.reason || ')', '')))
                   AS text
        FROM need n JOIN v_run r LEFT JOIN v_unmeasured u ON u.layer = n.layer WHERE NOT listed(n.layer, r.layers)
@@ -191,19 +219,26 @@ WITH value AS MATERIALIZED (
                             WHEN s.rest = 'use' THEN w.ra_unknown
                             WHEN s.rest = 'hit' THEN w.ra_unknown + (SELECT used FROM nobody) + COALESCE(x.residual, 0)
                             END, 0) AS residual,
-              CASE s.rest WHEN 'use' THEN w.readahead WHEN 'hit' THEN w.S_r_cached ELSE v.value END AS whole
+              CASE s.rest WHEN 'use' THEN w.readahead WHEN 'hit' THEN w.S_r_cached ELSE v.value END AS whole,
+              COALESCE(l.over, 0) AS over, COALESCE(l.under, 0) AS under
        FROM value v JOIN v_ratio_sym s ON s.sym = v.sym JOIN v_volume w ON w.gid = v.gid JOIN sums n ON n.sym = v.sym
        LEFT JOIN v_residual x ON s.rest IN ('device', 'hit') AND x.gid = v.gid
-           AND x.sym = iif(s.rest = 'hit', 'missed', v.sym)),
+           AND x.sym = iif(s.rest = 'hit', 'missed', v.sym)
+       LEFT JOIN v_last l ON s.rest = 'device' AND l.gid = v.gid AND l.sym = v.sym),
      judged AS (
-       SELECT f.*, COALESCE(f.residual > 0.01 * f.whole, 0) AS rests,
+       SELECT f.*, COALESCE(f.residual > 0.01 * f.whole, 0) AS rests, COALESCE(f.under > 0.01 * f.whole, 0) AS lacks,
+              COALESCE(f.over > 0.01 * f.whole, 0) AS long,
               EXISTS (SELECT 1 FROM v_spoilt_line b
                       WHERE b.gid = f.gid
                         AND (b.class = f.class OR f.class = 'hit' AND b.class IN ('miss', 'use'))) AS spoilt
        FROM flat f)
 SELECT f.gid, f.sym, f.name, f.value, iif(f.value IS NULL, NULL, f.residual) AS residual, f.whole,
-       f.spoilt OR f.rests AS short,
+       f.spoilt OR f.rests OR f.lacks AS short, f.long,
+       iif(f.long, printf('%s of %s may be of others that wrote the same files (--light)', size(f.over), f.name), NULL)
+           AS long_why,
        CASE WHEN f.spoilt THEN iif(f.class = 'use', 'some use of readahead was not followed', f.name || ' lost records')
+            WHEN NOT f.rests AND f.lacks
+            THEN printf('%s of %s went to others that wrote the same files last (--light)', size(f.under), f.name)
             WHEN NOT f.rests THEN NULL
             WHEN f.rest = 'use'
             THEN printf('use of %d of %d bytes of readahead is not known: mapped files', f.residual, f.whole)
@@ -226,6 +261,7 @@ SELECT f.gid, f.sym, f.name, f.value, iif(f.value IS NULL, NULL, f.residual) AS 
 FROM judged f;
 CREATE INDEX temp.v_symbol_gid ON v_symbol(gid, sym);
 INSERT OR IGNORE INTO temp.v_head_more SELECT * FROM v_nobody_head;
+INSERT OR IGNORE INTO temp.v_head_more SELECT * FROM v_last_head;
 
 -- Bytes that calls moved on files behind FUSE for a line that has the daemon, too: what that moved for them is in S
 -- once more. Where the kernel does not say who the daemon is, it is one of `all`, if everybody was traced.
@@ -292,8 +328,8 @@ WITH other AS MATERIALIZED (
      pair AS (
        SELECT v.gid, v.what, v.who, v.pid, v.rank, v.weight, d.*, n.value AS numerator, m.value AS denominator,
               n.residual AS numerator_residual, m.residual AS denominator_residual,
-              iif(d.complement, m.short, n.short OR t.text IS NOT NULL) AS up,
-              iif(d.complement, n.short OR t.text IS NOT NULL, m.short) AS down,
+              iif(d.complement, m.short OR n.long, n.short OR t.text IS NOT NULL OR m.long) AS up,
+              iif(d.complement, n.short OR t.text IS NOT NULL OR m.long, m.short OR n.long) AS down,
               COALESCE(n.why, m.why, iif(x.apart AND c.class <> e.class AND 'block' IN (c.class, e.class),
                            printf('%d %s are on what lies on other disks than that of --dev, too',
                                   x.n, iif(x.dir = 's', 'syncs', 'bytes of calls')), NULL),
@@ -304,11 +340,12 @@ WITH other AS MATERIALIZED (
                        iif(m.value = 0, m.name || ' is 0', NULL), iif(d.over_S, o.text, NULL),
                        iif(d.complement AND n.value > m.value,
                            'more was read into the cache for calls than they returned: parts of pages', NULL),
-                       iif(m.short AND (n.short OR t.text IS NOT NULL),
-                           COALESCE(n.short_why, t.text) || ', and ' || m.short_why, NULL),
+                       iif((m.short OR n.long) AND (n.short OR t.text IS NOT NULL OR m.long),
+                           COALESCE(n.short_why, t.text, m.long_why) || ', and '
+                               || COALESCE(m.short_why, n.long_why), NULL),
                        -- at least nothing is no bound
                        iif(n.short AND n.value = 0 AND NOT d.complement, n.short_why, NULL)) AS absent,
-              COALESCE(n.short_why, m.short_why, t.text) AS short,
+              COALESCE(n.short_why, m.short_why, t.text, n.long_why, m.long_why) AS short,
               CASE WHEN d.needs = 's' THEN v.about_syncs WHEN d.needs IN ('L', 'L_r', 'R') THEN v.about_load
                    WHEN d.ratio = 'hop_fs' THEN NULLIF(a.text, '') END AS about
        FROM line v CROSS JOIN v_ratio_def d LEFT JOIN about_fs a ON a.gid = v.gid LEFT JOIN stored o ON o.gid = v.gid
