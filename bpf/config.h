@@ -35,9 +35,12 @@ struct iot_config {
 	u32 pid_level;
 	u64 pid_ns, mnt_ns, root; /* as in struct iot_self; 0: not known */
 	u32 calls;             /* 1: system calls are traced */
+	/* 1: owners are kept by file, not by page, and nothing is recorded for the dirty ledger */
+	u32 light;
 	u32 uring;             /* 1: requests of io_uring are traced */
 	u32 max_cells;         /* capacity of the table of aggregates, at most IOT_MAX_CELLS */
 	u32 max_writers, max_claims; /* sizes of those tables */
+	u32 max_filesums;      /* at most IOT_MAX_FILESUMS */
 	u32 bio_bits, request_bits;  /* log2 of the sets of tables `bios` and `requests` */
 	/* 1: owners of dirty pages are needed, by layer cache, fs or block */
 	u32 claims;
@@ -53,6 +56,7 @@ struct iot_config {
 /* The system calls that are timed. */
 enum iot_latency {
 	LATENCY_NONE,
+	LATENCY_SYNCS,         /* calls of the fsync family alone */
 	/* of calls that move data one in IOT_SAMPLE, drawn at random; all others */
 	LATENCY_SAMPLED,
 	LATENCY_ALL,

@@ -310,6 +310,18 @@ struct iot_fold {
 #define IOT_HISTS (2 * IOT_HIST_GROUPS * KIND_MAX)
 #define IOT_HIST(kind, group, other) ((2 * (group) + (other)) * KIND_MAX + (kind))
 
+/* --light: histograms of syncs and requests alone, by group of processes. A kind has row 0 when it
+ * has none. */
+#define IOT_LIGHT_KINDS 16
+#define IOT_LIGHT_HISTS (IOT_LIGHT_KINDS * IOT_HIST_GROUPS)
+#define IOT_LIGHT_ROW(kind) \
+	((kind) >= KIND_FSYNC && (kind) <= KIND_MSYNC ? 1 + (kind) - KIND_FSYNC : \
+	 (kind) >= KIND_FS_SYNC && (kind) <= KIND_FS_SYNC_FLUSH ? 7 + (kind) - KIND_FS_SYNC : \
+	 (kind) >= KIND_BLK_READ && (kind) <= KIND_BLK_FLUSH ? 11 + (kind) - KIND_BLK_READ : \
+	 (kind) == KIND_COMMIT ? 14 : (kind) == KIND_URING_FSYNC ? 15 : 0)
+_Static_assert(IOT_LIGHT_ROW(KIND_MSYNC) == 6 && IOT_LIGHT_ROW(KIND_FS_SYNC_FLUSH) == 10 &&
+	       IOT_LIGHT_ROW(KIND_BLK_FLUSH) == 13, "kinds share a row of histograms");
+
 enum {
 	ROLE_NONE,             /* not known */
 	ROLE_CLIENT,           /* it called connect() */

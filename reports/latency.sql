@@ -36,7 +36,7 @@ FROM v_duration d LEFT JOIN p ON p.kind = d.kind AND p.system IS d.system AND p.
 LEFT JOIN v_sampling e ON e.kind = d.kind AND e.system IS d.system AND e.no_file = d.no_file
     JOIN layer l ON l.name = d.layer JOIN kind k ON k.name = d.kind
 JOIN v_run r
-WHERE d.timed > 0 OR p.held > 0 OR (r.latency IN ('none', 'sampled') AND l.name IN ('syscall', 'uring'))
+WHERE d.timed > 0 OR p.held > 0 OR (r.latency IN ('none', 'syncs', 'sampled') AND l.name IN ('syscall', 'uring'))
 ORDER BY d.system IS NULL, d.system, d.no_file, l.id, k.id;
 
 -- table: fsync: Where fsync waited

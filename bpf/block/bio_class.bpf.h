@@ -142,6 +142,10 @@ static __always_inline void classify_file(struct iot_bio *t, struct inode *i, st
 		t->owner = owner_current(c, &t->how);
 		return;
 	}
+	if (cfg.light) {
+		t->owner = w ? file_owner(i, w, &t->how) : PROC_NONE;
+		return;
+	}
 	t->many = w && w->many;
 	t->owner = w ? w->first : PROC_NONE;
 	t->how = t->owner ? HOW_INODE : HOW_NONE;
@@ -155,7 +159,17 @@ static __always_inline void classify_loop(struct bio *b, struct iot_bio *t,
 {
 	t->cause = CAUSE_LOOPBACK;
 	t->owner = loop_page_owner((u64)fp->inode, fp->index, &t->how);
-	t->many = write && NUMBER_AT(b, struct bio, bi_iter.bi_size) > PAGE_SIZE;
+	t->many = !cfg.light && write && NUMBER_AT(b, struct bio, bi_iter.bi_size) > PAGE_SIZE;
+}
+
+/* --light: a block of a device with a journal is of some transaction since it was written last:
+ * the newest stands for all. Commits dirty most blocks without a tracepoint. */
+static __always_inline void structure_owner(struct iot_bio *t, const struct journal *j)
+{
+	if (!j || !j->last_txn || t->owner & OWNER_DATA)
+		return;
+	t->owner = j->last_txn;
+	t->how = HOW_FILE;
 }
 
 static __always_inline void classify_device(struct bio *b, struct iot_bio *t, struct first_page *fp,
@@ -175,17 +189,22 @@ static __always_inline void classify_device(struct bio *b, struct iot_bio *t, st
 		return;
 	}
 	t->owner = page_owner((u64)fp->inode, fp->index, &t->how);
-	page_submitted(fp->inode, fp->index);
+	if (cfg.light)
+		structure_owner(t, j);
+	else
+		page_submitted(fp->inode, fp->index);
 	if (t->owner & OWNER_DATA) {
 		struct writer *w = writer_find(fp->inode);
 
 		t->cause = CAUSE_DATA;
 		t->file = w ? w->file : 0;
+		if (cfg.light)
+			return;
 		t->many = 1;
 		t->how = HOW_EXACT;
 		return;
 	}
-	t->many = NUMBER_AT(b, struct bio, bi_iter.bi_size) > PAGE_SIZE;
+	t->many = !cfg.light && NUMBER_AT(b, struct bio, bi_iter.bi_size) > PAGE_SIZE;
 	if (!j)
 		return;
 	block = ((fp->index << PAGE_SHIFT) + fp->offset) >> j->block_bits;
@@ -193,7 +212,7 @@ static __always_inline void classify_device(struct bio *b, struct iot_bio *t, st
 		t->cause = CAUSE_JOURNAL;
 		t->sub = SUB_J_JSUPER;
 		t->many = 0;
-		if (!t->owner) {
+		if (!t->owner || cfg.light) {
 			t->owner = j->last_txn;
 			t->how = j->last_txn ? HOW_TRANSACTION : HOW_NONE;
 		}

@@ -114,7 +114,7 @@ __noinline int submit_record(struct bio_walk *w, u32 write)
 		w->bytes = size;
 		piece_flush(w);
 	}
-	if (write || w->tag.cause != CAUSE_DATA)
+	if (cfg.light || write || w->tag.cause != CAUSE_DATA)
 		return 0;
 	__builtin_memset(&miss, 0, sizeof(miss));
 	miss = w->key;
@@ -228,7 +228,7 @@ static __always_inline void queue_tag(struct bio *b, struct bio_walk *w, struct 
 		w->task = proc_running(c);
 	bio_classify(w->bio, &w->tag, c);
 	w->tag.carrier = carrier_now();
-	if (w->tag.cause == CAUSE_DIRECT)
+	if (w->tag.cause == CAUSE_DIRECT && !cfg.light)
 		memory_claim(w->bio, w->tag.owner);
 }
 

@@ -212,6 +212,7 @@ __noinline u32 passed_silently(u64 bio, struct iot_bio *t)
  * backing file: notes the owner of each for the pages of the file. */
 struct loop_walk {
 	u64 bio, space;        /* page_space() of the backing file */
+	u64 backing;           /* the file itself, a struct inode */
 	u64 offset;
 	u64 owner, index, end; /* pages of the backing file */
 };
@@ -249,7 +250,9 @@ static long loop_bio(u32 n, struct loop_walk *w)
 	if (!w->bio)
 		return 1;
 	t = bio_find(w->bio);
-	if (t) {
+	if (t && cfg.light) {
+		page_owner_set(w->backing, 0, 1, t->owner, false);
+	} else if (t) {
 		from = w->offset + ((u64)NUMBER_AT(b, struct bio, bi_iter.bi_sector) << 9);
 		size = NUMBER_AT(b, struct bio, bi_iter.bi_size);
 		w->owner = t->owner;
@@ -292,9 +295,10 @@ static __always_inline void loop_issue(struct request *rq, struct gendisk *d)
 		return;
 	w.space = page_space(backing);
 	w.offset = BPF_CORE_READ(lo, lo_offset);
+	w.backing = (u64)backing;
 	v = writer_find(backing);
 	if (!v)
-		v = writer_make(backing, PROC_NONE, 1);
+		v = writer_make(backing, PROC_NONE, !cfg.light || is_dirty(backing));
 	if (v) {
 		v->loop = 1;
 		if (w.bio) /* a flush request has none, and writes no page */

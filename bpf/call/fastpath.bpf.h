@@ -19,7 +19,7 @@ static __always_inline u64 clock_stop(struct thread *th, u32 tid, u64 *began_ns)
 		return 0;
 	was = th->clock;
 	th->clock = 0;
-	if (was >> CLOCK_SHIFT != tid / THREAD_SLOTS)
+	if (was >> CLOCK_SHIFT != thread_above(tid))
 		return 0; /* of another thread */
 	*began_ns = was & ((1ULL << CLOCK_SHIFT) - 1);
 	return bpf_ktime_get_ns() - *began_ns;

@@ -225,7 +225,7 @@ static __always_inline u64 began_sending(void)
 	u64 now = bpf_ktime_get_ns(), began;
 	struct thread *th = REDUCED ? NULL : thread_of(tid);
 
-	if (!th || !th->clock || th->clock >> CLOCK_SHIFT != tid / THREAD_SLOTS)
+	if (!th || !th->clock || th->clock >> CLOCK_SHIFT != thread_above(tid))
 		return now;
 	began = th->clock & ((1ULL << CLOCK_SHIFT) - 1);
 	return began < now ? began : now;

@@ -253,6 +253,12 @@ static __always_inline bool is_drawn(struct thread *th)
 	return dice < (1ULL << 32) / IOT_SAMPLE;
 }
 
+/* True for the calls that --latency syncs times. */
+static __always_inline bool syncs(u8 kind)
+{
+	return kind >= KIND_FSYNC && kind <= KIND_MSYNC;
+}
+
 /* twin: as in done_before(); the clock shows that the first copy ran. Sampled calls do not need the
  * copy. */
 static __always_inline int call_begins(const struct pt_regs *regs, long id, bool twin)
@@ -264,12 +270,14 @@ static __always_inline int call_begins(const struct pt_regs *regs, long id, bool
 	if ((u64)id >= IOT_MAX_SYSCALL)
 		return 0;
 	shape = call_row(id)->shape;
+	if (cfg.latency == LATENCY_SYNCS && !syncs(call_row(id)->kind))
+		return 0;
 	if (!shape || (shape >= SHAPE_URING &&
 		       !(cfg.events && call_row(id)->kind == KIND_NET_SEND)) || !gate_open())
 		return 0;
 	tid = bpf_get_current_pid_tgid();
 	th = thread_of(tid);
-	if (!th || (twin && clock_begin(th) && th->clock >> CLOCK_SHIFT == tid / THREAD_SLOTS))
+	if (!th || (twin && clock_begin(th) && th->clock >> CLOCK_SHIFT == thread_above(tid)))
 		return 0;
 	if (cfg.latency == LATENCY_SAMPLED && shape <= SHAPE_SPLICE) {
 		if (twin)
@@ -287,7 +295,7 @@ static __always_inline int call_begins(const struct pt_regs *regs, long id, bool
 		if (c)
 			see_fd(c, regs_arg0(regs));
 	}
-	th->clock = (u64)(tid / THREAD_SLOTS) << CLOCK_SHIFT | bpf_ktime_get_ns();
+	th->clock = thread_above(tid) << CLOCK_SHIFT | bpf_ktime_get_ns();
 	return 0;
 }
 
@@ -296,6 +304,34 @@ int BPF_PROG(syscall__enter, struct pt_regs *regs, long id)
 {
 	return call_begins(regs, id, false);
 }
+
+#ifndef IOT_REDUCED
+/* --latency syncs: a clock for each of these calls, so that no other call pays for one. The kernel
+ * has these tracepoints with CONFIG_FTRACE_SYSCALLS; else syscall__enter is attached. */
+static __always_inline int sync_begins(void)
+{
+	u32 tid = bpf_get_current_pid_tgid();
+	struct thread *th = gate_open() ? thread_of(tid) : NULL;
+
+	if (th)
+		th->clock = thread_above(tid) << CLOCK_SHIFT | bpf_ktime_get_ns();
+	return 0;
+}
+
+#define SYNC_CLOCK(call)				\
+SEC("tp/syscalls/sys_enter_" #call)			\
+int syscall__enter_##call(void *ctx)			\
+{							\
+	return sync_begins();				\
+}
+
+SYNC_CLOCK(fsync)
+SYNC_CLOCK(fdatasync)
+SYNC_CLOCK(sync)
+SYNC_CLOCK(syncfs)
+SYNC_CLOCK(sync_file_range)
+SYNC_CLOCK(msync)
+#endif
 
 static __always_inline void twin_spared(void)
 {

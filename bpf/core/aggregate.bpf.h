@@ -267,13 +267,20 @@ static __always_inline void cell_add(u32 n, u64 ops, u64 bytes, u64 touched, u64
 /* Global: verified once, not on every path that leads here. */
 __noinline int hist_put(u32 owner, u32 kind, u32 type, u64 ns)
 {
-	u32 b = hist_bucket(ns), at = INDEX(owner, IOT_MAX_GROUPED), *group, n;
+	u32 b = hist_bucket(ns), at = INDEX(owner, IOT_MAX_GROUPED), *group, of = 0, n;
+	bool other = type >= SUB_FT_SOCK && type <= SUB_FT_OTHER;
 	struct hist *h;
 
 	group = bpf_map_lookup_elem(&groups, &at);
-	n = IOT_HIST(kind, group &&
-		     *group >> IOT_GROUP_BITS == owner ? *group & (IOT_HIST_GROUPS - 1) : 0,
-		     type >= SUB_FT_SOCK && type <= SUB_FT_OTHER);
+	if (group && *group >> IOT_GROUP_BITS == owner)
+		of = *group & (IOT_HIST_GROUPS - 1);
+	n = IOT_HIST(kind, of, other);
+	if (cfg.light) {
+		n = other ? 0 : IOT_LIGHT_ROW(kind);
+		if (!n)
+			return 0;
+		n += of * IOT_LIGHT_KINDS;
+	}
 	h = bpf_map_lookup_elem(&hists, &n);
 
 	if (h && b < HIST_BUCKETS)

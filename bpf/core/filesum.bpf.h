@@ -24,7 +24,7 @@ struct {
 
 static __always_inline struct iot_filesum *filesum_here(u32 slot)
 {
-	u32 at = bpf_get_smp_processor_id() * IOT_MAX_FILESUMS + slot;
+	u32 at = bpf_get_smp_processor_id() * cfg.max_filesums + slot;
 
 	return bpf_map_lookup_elem(&filesums, &at);
 }
@@ -94,7 +94,7 @@ static __always_inline bool filesum_room(s64 mine)
 {
 	struct iot_state *s = run_state();
 
-	return s && mine < 3 * (IOT_MAX_FILESUMS - IOT_FILESUM_RESERVE - (s64)s->sums);
+	return s && mine < 3 * (cfg.max_filesums - IOT_FILESUM_RESERVE - (s64)s->sums);
 }
 
 /* A freed slot; 0: there is none. */
@@ -124,14 +124,14 @@ static __always_inline u32 filesum_take(bool known)
 
 	if (!s)
 		return 0;
-	n = known ? filesum_reuse(&s->sum_free, 0, IOT_MAX_FILESUMS) :
-		filesum_reuse(&s->sum_spare, IOT_MAX_FILESUMS, IOT_FILESUM_RESERVE);
+	n = known ? filesum_reuse(&s->sum_free, 0, cfg.max_filesums) :
+		filesum_reuse(&s->sum_spare, cfg.max_filesums, IOT_FILESUM_RESERVE);
 	if (n)
 		return n;
 	if (known) {
-		if (s->next_sum < IOT_MAX_FILESUMS - IOT_FILESUM_RESERVE)
+		if (s->next_sum < cfg.max_filesums - IOT_FILESUM_RESERVE)
 			n = IOT_FILESUM_RESERVE + NEXT_NUMBER(s, next_sum);
-		return n < IOT_MAX_FILESUMS ? n : 0;
+		return n < cfg.max_filesums ? n : 0;
 	}
 	if (s->next_spare < IOT_FILESUM_RESERVE)
 		n = 1 + NEXT_NUMBER(s, next_spare); /* slot 0 is for no owner and no file */

@@ -237,6 +237,7 @@ struct address_space {
 	struct inode *host;
 	struct rb_root_cached i_mmap;
 	struct xarray i_pages;
+	atomic_t i_mmap_writable;
 };
 
 struct inode {

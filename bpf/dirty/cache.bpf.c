@@ -68,16 +68,6 @@ static __always_inline bool stored_by_call(const struct task_ctx *c, struct task
 	return c->fault.call && c->fault.call == fault_call(t);
 }
 
-/* True when writeback redirties a folio (folio_redirty_for_writepage()): of an inode under
- * writeback, or in a call that waits for writeback. It was dirty already; its owner does not
- * change. A fast commit does so to all files that it covers. */
-static __always_inline bool is_put_back(const struct task_ctx *c, enum task_op task_op,
-					struct inode *i)
-{
-	return task_op == TASK_OP_SYNC || c->behalf == BEHALF_FASTCOMMIT ||
-	       (c->behalf == BEHALF_INODE && c->behalf_id == (u64)i);
-}
-
 /* Claims a folio that is dirtied: when a write dirties it, the range that is written, where that
  * is known. The rest of it may be under writeback, and blocks that are dirtied later are claimed
  * then. */

@@ -201,14 +201,15 @@ static __always_inline u32 journal_file_number(const struct task_ctx *c, struct 
 
 /* Adds a credit: the current thread added to the journal of a disk, of the file system with number
  * `fs`. i: the inode that was changed, NULL: not known; first: 1 for the first of several parts of
- * one transaction. */
+ * one transaction. With --light no credits are kept. */
 static __always_inline void journal_credit_add(const struct task_ctx *c, struct iot_put_key *k,
 					       u32 fs, struct inode *i, u32 first, u32 blocks,
 					       u32 weight)
 {
 	struct iot_put *p;
 
-	if (k->owner < PROC_FIRST || k->owner & OWNER_LOOP || !gate_open() || !dev_wanted(k->dev))
+	if (cfg.light || k->owner < PROC_FIRST || k->owner & OWNER_LOOP || !gate_open() ||
+	    !dev_wanted(k->dev))
 		return;
 	k->file = i ? journal_file_number(c, i) : 0;
 	p = journal_credit_find(k);

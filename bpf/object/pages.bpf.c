@@ -3,4 +3,5 @@
  * calls.bpf.c.
  */
 #include "cache.bpf.c"
+#include "file_owner.bpf.c"
 #include "block.bpf.c"

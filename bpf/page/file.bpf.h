@@ -250,7 +250,7 @@ static __always_inline int wrote(struct inode *i, u32 device, u64 off, u64 len, 
 		return device_name(i, device);
 	}
 	w = writer_find(i);
-	if (w ? !w->many && w->first == proc : !is_dirty(i))
+	if (w ? (cfg.light || !w->many) && w->first == proc : !is_dirty(i))
 		return 0;
 	return page_owner_set((u64)i, off, len, proc, false);
 }

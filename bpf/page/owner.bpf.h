@@ -275,7 +275,7 @@ __noinline u64 loop_page_owner(u64 inode, u64 index, u8 *how)
 
 	if (!how)
 		return PROC_NONE;
-	if (!w || !w->loop)
+	if (!w || !w->loop || cfg.light)
 		return page_owner(inode, index, how);
 	owner = loop_mark_at(i, index);
 	*how = !owner ? HOW_NONE : owner & OWNER_TXN ? HOW_TRANSACTION : HOW_INODE;
@@ -291,7 +291,7 @@ __noinline u32 loop_owner(u64 inode, u64 index)
 
 	if (!w || !w->loop)
 		return PROC_NONE;
-	return owner_top(loop_mark_at(i, index)) | OWNER_LOOP;
+	return owner_top(cfg.light ? w->last : loop_mark_at(i, index)) | OWNER_LOOP;
 }
 
 static __always_inline bool is_below_loop(u8 cause)

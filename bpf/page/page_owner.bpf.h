@@ -10,6 +10,10 @@
  *
  * Entries are made when pages are dirtied, and are removed when they are clean again
  * (cache__sweep).
+ *
+ * With --light there are no claims. The owner of all dirty pages of a file is the process that
+ * dirtied any of it last, and `many` marks the file where another one did so before, since the file
+ * was clean: its bytes have HOW_FILE.
  */
 #ifndef IOT_PAGE_OWNER_BPF_H
 #define IOT_PAGE_OWNER_BPF_H
@@ -40,6 +44,7 @@ struct writer {
 	u32 wanted, pad;       /* 1: a claim was of a selected process */
 	/* when bytes of it were submitted last; end of the highest range that was submitted */
 	u64 carried_ns, submitted_to;
+	u64 last;              /* --light: the owner that dirtied any of it last */
 };
 
 struct {
@@ -295,6 +300,40 @@ static __always_inline int page_owner_set_pages(struct writer *w, u64 inode, u64
 	return 0;
 }
 
+/* True when a file has several shared mappings that may be stored to. */
+static __always_inline bool is_mapped_often(struct inode *i)
+{
+	return (s32)NUMBER_AT(POINTER_AT(i, struct inode, i_mapping), struct address_space,
+			      i_mmap_writable.counter) > 1;
+}
+
+/* --light: the owner of the dirty pages of a file; *how: how that is known. A store through a
+ * mapping to a page that is dirty already is not seen: where several processes may do that, any of
+ * them may be the last writer. */
+static __always_inline u64 file_owner(struct inode *i, const struct writer *w, u8 *how)
+{
+	*how = !w->last ? HOW_NONE : w->many || is_mapped_often(i) ? HOW_FILE :
+		w->last & OWNER_TXN ? HOW_TRANSACTION : HOW_INODE;
+	return w->last;
+}
+
+/* --light: `owner` dirtied any of a file. 0: nobody who is known; of a file that is dirty already
+ * the owner before stays. clean: as in page_owner_set(). */
+static __always_inline int file_owner_set(struct iot_state *s, struct writer *w, u64 owner,
+					  u32 clean)
+{
+	if (w->second != s->second)
+		w->second = s->second;
+	if ((clean || w->last != owner) && w->many != !clean)
+		w->many = !clean;
+	if (w->last == owner || (!owner && !clean))
+		return 0;
+	w->last = owner;
+	w->first = w->recent = owner >> 32 ? PROC_NONE : owner;
+	__sync_fetch_and_add(&s->sole_epoch, 1);
+	return 0;
+}
+
 /* Sets the owner of the pages of bytes [off, off + len) of an inode, which are dirty; owner 0:
  * none. clean: nothing of the inode was dirty before. Global, as the others that take an inode by
  * its address: verified once. */
@@ -308,14 +347,16 @@ __noinline int page_owner_set(u64 inode, u64 off, u64 len, u64 owner, u32 clean)
 		return 0;
 	w = writer_find(i);
 	if (!w) {
-		clean = clean && !(owner >> 32);
-		w = writer_enter(i, clean ? owner : PROC_NONE, !clean);
+		clean = clean && (cfg.light || !(owner >> 32));
+		w = writer_enter(i, clean && !cfg.light ? owner : PROC_NONE, !clean);
 		if (!w) {
 			if (owner != PROC_OTHER) /* of an excluded process it is no loss */
 				lose(LOSS_INODE_TABLE);
 			return 0;
 		}
 	}
+	if (cfg.light)
+		return file_owner_set(s, w, owner, clean);
 	if (w->second != s->second)
 		w->second = s->second;
 	if (w->recent != (u32)owner && !(owner >> 32)) {
@@ -358,6 +399,8 @@ __noinline u64 page_owner(u64 inode, u64 index, u8 *how)
 	*how = HOW_NONE;
 	if (!w)
 		return PROC_NONE;
+	if (cfg.light)
+		return file_owner(i, w, how);
 	stamp = w->lost;
 	owner = stamp ? PROC_NONE : w->first;
 	if (owner)
@@ -384,7 +427,7 @@ __noinline u64 same_owner_pages(u64 inode, u64 index)
 {
 	struct writer *w = inode ? writer_find((struct inode *)inode) : NULL;
 
-	if (!w || !w->many)
+	if (!w || !w->many || cfg.light)
 		return ALIKE_PAGES;
 	return w->fine >> region_of(index) & 1 ? 1 : REGION_PAGES - (index & (REGION_PAGES - 1));
 }

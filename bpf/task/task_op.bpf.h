@@ -81,4 +81,14 @@ static __always_inline enum task_op task_op_on(struct task_ctx *c, struct inode 
 	       chain_writes((u64)i) ? TASK_OP_WRITE : task_op;
 }
 
+/* True when writeback redirties a folio (folio_redirty_for_writepage()): of an inode under
+ * writeback, or in a call that waits for writeback. It was dirty already; its owner does not
+ * change. A fast commit does so to all files that it covers. */
+static __always_inline bool is_put_back(const struct task_ctx *c, enum task_op task_op,
+					struct inode *i)
+{
+	return task_op == TASK_OP_SYNC || c->behalf == BEHALF_FASTCOMMIT ||
+	       (c->behalf == BEHALF_INODE && c->behalf_id == (u64)i);
+}
+
 #endif

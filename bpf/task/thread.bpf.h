@@ -11,9 +11,11 @@
 
 #include "process.bpf.h"
 
-/* Entries of the table of threads. */
+/* Entries of the table of threads. The entry is found by the low bits of the thread's number, and
+ * the clock of a call keeps the others: numbers have 22 bits. */
 #define THREAD_SLOTS (1 << 16)
-#define CLOCK_SHIFT 58
+#define LIGHT_THREAD_SLOTS (1 << 15)
+#define CLOCK_SHIFT (cfg.light ? 57 : 58)
 
 struct thread {
 	u64 task;              /* struct task_struct of the thread; 0: free */
@@ -50,6 +52,7 @@ struct {
 } threads SEC(".maps");
 
 #define QUICK_SLOTS (1 << 15)
+#define LIGHT_QUICK_SLOTS (1 << 13)
 #define QUICK_NO_SUM (~0U)     /* the file has no sums */
 
 struct fast_call {
@@ -78,14 +81,21 @@ struct {
 
 static __always_inline struct thread *thread_of(u32 tid)
 {
-	u32 slot = INDEX(tid, THREAD_SLOTS);
+	u32 slot = cfg.light ? INDEX(tid, LIGHT_THREAD_SLOTS) : INDEX(tid, THREAD_SLOTS);
 
 	return bpf_map_lookup_elem(&threads, &slot);
 }
 
+/* The bits of a thread's number that its entry does not tell. */
+static __always_inline u64 thread_above(u32 tid)
+{
+	return tid / (cfg.light ? LIGHT_THREAD_SLOTS : THREAD_SLOTS);
+}
+
 static __always_inline struct fast_call *fast_call_of(u32 tid, u32 fd, u8 write)
 {
-	u32 slot = INDEX(tid * 40503 + (fd << 1 | write), QUICK_SLOTS);
+	u32 of = tid * 40503 + (fd << 1 | write),
+		slot = cfg.light ? INDEX(of, LIGHT_QUICK_SLOTS) : INDEX(of, QUICK_SLOTS);
 
 	return bpf_map_lookup_elem(&quicks, &slot);
 }

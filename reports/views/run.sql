@@ -110,7 +110,9 @@ SELECT s.class, s.effect, s.way FROM ask JOIN v_run_spoilt s ON s.run = ask.run;
 
 -- Why the run has no events, where it has none.
 CREATE TEMP VIEW v_no_events AS
-SELECT 'needs events, and ' || iif(pruned, 'those of the run were pruned', 'the run recorded none') AS text
+SELECT 'needs events, and ' || CASE WHEN pruned THEN 'those of the run were pruned'
+                                    WHEN tier = 'light' THEN 'the run was recorded with --light'
+                                    ELSE 'the run recorded none' END AS text
 FROM v_run WHERE events = 0;
 
 -- Why the run has no dirty ledger, where that is not because the store has none.
@@ -146,6 +148,10 @@ SELECT 2, CASE r.horizon WHEN 'after_sync' THEN 'counted until all was written b
                END || 'horizon ' || r.horizon || iif(r.complete, ')', '') || '; lost: ' || l.lost
            || COALESCE('; tier ' || NULLIF(r.tier, 'full'), '') || COALESCE('; only ' || r.filters, '')
 FROM v_run r JOIN v_lost_text l
+UNION ALL
+SELECT 2.5, 'recorded with --light: owners are known by file; n/a are D, the page cache, readahead, queue times and '
+            || 'what each call put into journals'
+FROM v_run WHERE tier = 'light'
 UNION ALL
 SELECT 3, iif(horizon = 'at_ack', printf('nothing was settled: %s still dirty in the whole machine',
                                          COALESCE(dirty_bytes || ' bytes were', 'an unknown number of bytes was')),

@@ -27,8 +27,8 @@ typedef int take(struct options *, const char *value);
 
 static take take_duration, take_output, take_format, take_pid, take_comm, take_cgroup,
 	take_container, take_unit, take_dev, take_all, take_layers, take_ready,
-	take_no_events, take_latency, take_settle, take_label, take_reduced, take_ring, take_table,
-	take_probes, take_system, take_systems, take_wide, take_quiet;
+	take_no_events, take_light, take_latency, take_settle, take_label, take_reduced, take_ring,
+	take_table, take_probes, take_system, take_systems, take_wide, take_quiet;
 static take take_verbose, take_partial, take_doctor, take_completion, take_version;
 
 /* A row: letter (0: none), name (NULL: the heading of a group), name of the value (NULL: no value;
@@ -44,8 +44,10 @@ static const struct row {
 		"record for so long; fractions allowed (default: until the command ends, or Ctrl-C)" },
 	{ 'l', "layers", "LIST", take_layers, "only these layers, comma separated" },
 	{ 0, "no-events", NULL, take_no_events, "only exact sums, no record of every operation" },
+	{ 0, "light", NULL, take_light,
+		"for always: sums, owners by file, no page cache; at most 24 MiB in the kernel" },
 	{ 0, "latency", "WHICH", take_latency,
-		"calls that are timed: all, sampled (1 in 16 of those that move data), none (default: all with events, else sampled)" },
+		"calls that are timed: all, sampled (1 in 16 of those that move data), syncs, none (default: all with events, syncs with --light, else sampled)" },
 	{ 0, "settle", "HOW", take_settle,
 		"dirty bytes at the end: sync, checkpoint (journals, too), none, or SECONDS (default: sync for a command, else none)" },
 	{ 0, "reduced", NULL, take_reduced,
@@ -103,7 +105,7 @@ static const struct row {
 static const char *const shells[] = { "bash", "zsh", NULL };
 /* Names of enumerators in their order: from FORMAT_TEXT, LATENCY_NONE and SETTLE_NONE on. */
 static const char *const format_names[] = { "text", "table", "jsonl", NULL };
-static const char *const latency_names[] = { "none", "sampled", "all", NULL };
+static const char *const latency_names[] = { "none", "syncs", "sampled", "all", NULL };
 static const char *const settle_names[] = { "none", "sync", "checkpoint", NULL };
 static const char *const layer_names[] = {
 #define LAYER(sym, name, text, doc) [LAYER_##sym] = name,
@@ -272,6 +274,12 @@ static int take_no_events(struct options *o, const char *value)
 	return 0;
 }
 
+static int take_light(struct options *o, const char *value)
+{
+	o->light = true;
+	return 0;
+}
+
 static int take_latency(struct options *o, const char *value)
 {
 	for (size_t i = 0; latency_names[i]; i++)
@@ -279,7 +287,7 @@ static int take_latency(struct options *o, const char *value)
 			o->latency = i;
 			return 0;
 		}
-	return fail_usage("latency '%s' is not all, sampled or none", value);
+	return fail_usage("latency '%s' is not all, sampled, syncs or none", value);
 }
 
 static int take_settle(struct options *o, const char *value)
@@ -565,17 +573,20 @@ static int choose_formats(struct options *o)
 
 static int finish(struct options *o)
 {
+	int status;
+
 	if (o->settle == SETTLE_DEFAULT) {
 		o->settle = o->command ? SETTLE_SYNC : SETTLE_NONE;
 		o->settle_text = o->command ? "sync" : "none";
 	}
-	if (o->latency < 0)
-		o->latency = o->no_events ? LATENCY_SAMPLED : LATENCY_ALL;
 	for (size_t i = 0; i < o->n_outputs; i++)
 		for (size_t j = 0; j < i; j++)
 			if (!strcmp(o->outputs[i].path, o->outputs[j].path))
 				return fail_usage("output '%s' is given twice", o->outputs[i].path);
-	return choose_formats(o);
+	status = choose_formats(o) ?: options_light(o);
+	if (o->latency < 0)
+		o->latency = o->no_events ? LATENCY_SAMPLED : LATENCY_ALL;
+	return status;
 }
 
 int options_parse(struct options *o, int argc, char **argv)

@@ -46,6 +46,7 @@ struct options {
 	bool all;               /* record all processes although a command is given */
 	u32 layers;             /* bits of LAYER_x; 0: all */
 	bool no_events;
+	bool light;             /* owners by file, no dirty ledger, small tables */
 	bool reduced;           /* measure as on older kernels */
 	bool partial;           /* record although the kernel refused programs */
 	int latency;            /* enum iot_latency; -1 while parsing: depends on events */
@@ -70,6 +71,9 @@ struct options {
 /* Fills *o. Returns -1 to go on, or the exit status to leave with: STATUS_OK after --help or
  * --version, STATUS_USAGE after a message. */
 int options_parse(struct options *o, int argc, char **argv);
+
+/* Sets what --light implies. Returns 0, or STATUS_USAGE after a message. */
+int options_light(struct options *);
 
 /* True when only the process trees of the command and of --pid are wanted. */
 bool options_by_pid(const struct options *);

@@ -14,8 +14,8 @@
 
 #define COMMAND_MAX 4096
 
-static const char *const latencies[] = { [LATENCY_NONE] = "none", [LATENCY_SAMPLED] = "sampled",
-	[LATENCY_ALL] = "all" };
+static const char *const latencies[] = { [LATENCY_NONE] = "none", [LATENCY_SYNCS] = "syncs",
+	[LATENCY_SAMPLED] = "sampled", [LATENCY_ALL] = "all" };
 
 static const char *const layer_names[] = {
 #define LAYER(sym, name, text, doc) [LAYER_##sym] = name,

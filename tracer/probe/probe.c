@@ -76,6 +76,7 @@ static int prepare(struct probes *p)
 	p->max_claims = map_entries(p, "claims") ?: IOT_MAX_CLAIMS;
 	p->max_bios = map_entries(p, "bios") ?: IOT_MAX_BIOS;
 	p->max_requests = map_entries(p, "requests") ?: IOT_MAX_REQUESTS;
+	p->max_filesums = map_entries(p, "filesum_slots") ?: IOT_MAX_FILESUMS;
 	if (p->max_cells > IOT_MAX_CELLS)
 		return fail(E2BIG, "%u aggregates: there can be %u", p->max_cells, IOT_MAX_CELLS);
 	p->vmlinux = btf__load_vmlinux_btf();
@@ -89,8 +90,12 @@ static int prepare(struct probes *p)
 	return 0;
 }
 
-#define SUM_SLOTS_BYTES (IOT_MAX_FILESUMS * sizeof(struct iot_filesum_slot))
 #define SUM_USERS_BYTES (IOT_FILESUM_USERS * sizeof(s64))
+
+static size_t sum_slots_bytes(const struct probes *p)
+{
+	return p->max_filesums * sizeof(struct iot_filesum_slot);
+}
 
 /* Maps the elements of an array map. */
 static int map_array(struct probes *p, const char *name, size_t size, void *out)
@@ -112,12 +117,12 @@ static int map_sums(struct probes *p)
 	p->state->sum_epoch = 1; /* threads without a cached slot have epoch 0 */
 	if (fd < 0)
 		return 0;
-	slots = mmap(NULL, SUM_SLOTS_BYTES, PROT_READ, MAP_SHARED, fd, 0);
+	slots = mmap(NULL, sum_slots_bytes(p), PROT_READ, MAP_SHARED, fd, 0);
 	if (slots == MAP_FAILED)
 		return fail(errno, "cannot map the sums by file");
 	p->sum_slots = slots;
 	return map_array(p, "filesum_users", SUM_USERS_BYTES, &p->sum_users) ?:
-		each_begin(p, &p->sums, "filesums", sizeof(struct iot_filesum), IOT_MAX_FILESUMS);
+		each_begin(p, &p->sums, "filesums", sizeof(struct iot_filesum), p->max_filesums);
 }
 
 static int map_tables(struct probes *p)
@@ -250,8 +255,9 @@ u64 probes_map_bytes(const struct probes *p)
 	return sum;
 }
 
-/* True when the full tier needs the program and it is not attached. A program of a file system that
- * was not mounted is not lacking: it would have had nothing to see. */
+/* True when the full tier needs the program, or with --light that tier, and it is not attached. A
+ * program of a file system that was not mounted is not lacking: it would have had nothing to
+ * see. */
 static bool is_lacking(const struct probes *p, size_t row)
 {
 	return program_lacks(p, row) && strcmp(p->info[row].reason, NOT_MOUNTED);
@@ -345,7 +351,7 @@ const char *probes_tier(const struct probes *p)
 	for (size_t i = 0; i < n_programs; i++)
 		if (is_lacking(p, i))
 			return "reduced";
-	return "full";
+	return p->opts.light ? "light" : "full";
 }
 
 int probes_want_pid(struct probes *p, u32 pid)
@@ -477,7 +483,7 @@ void probes_close(struct probes *p)
 	ring_close(p->names);
 	event_batch_close(&p->batches);
 	unmap(p->state, sizeof(*p->state));
-	unmap((void *)p->sum_slots, SUM_SLOTS_BYTES);
+	unmap((void *)p->sum_slots, sum_slots_bytes(p));
 	unmap(p->sum_users, SUM_USERS_BYTES);
 	each_end(p, &p->sums);
 	each_end(p, &p->cells);

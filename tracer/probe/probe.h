@@ -30,6 +30,7 @@ struct probe_table {
 struct probe_opts {
 	u32 layers;                 /* bit 1 << LAYER_x for each layer; 0: all */
 	bool events;                /* deliver events, not only aggregates */
+	bool light;                 /* owners by file, no dirty ledger, small tables */
 	u32 latency;                /* enum iot_latency: which calls are timed */
 	size_t ring_bytes;          /* power of two; 0: default 16 MiB */
 	bool by_pid; /* filter: only processes given to probes_want_pid() and their children */
@@ -121,8 +122,8 @@ const char *probes_made_by(void);
 const char *probes_hidden(const struct probes *);
 #define PROBES_HIDDEN_MEANS \
 	"bytes of loop devices can count twice, ext4's conversions and some direct I/O have no owner"
-/* "full", or "reduced": the legacy objects are used, a program that the full tier needs is not
- * attached, or addresses of kernel functions are hidden. */
+/* "full"; "light": so was asked for; or "reduced": the legacy objects are used, a program that
+ * either needs is not attached, or addresses of kernel functions are hidden. */
 const char *probes_tier(const struct probes *);
 /* Reason why the legacy objects are used, which measure calls and devices only; NULL: the full ones
  * are. */

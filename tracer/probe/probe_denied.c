@@ -37,7 +37,8 @@ bool program_lacks(const struct probes *p, size_t row)
 {
 	const char *other = programs[row].or;
 
-	if (p->info[row].chosen)
+	/* runs with --light do not have some programs, and only they have others */
+	if (p->info[row].chosen || (p->opts.light ? programs[row].heavy : programs[row].light))
 		return false;
 	return programs[row].full || (other && !p->info[program_row(other)].chosen);
 }

@@ -98,6 +98,8 @@ static void configure(struct probes *p, struct bpf_object *o, size_t n)
 		c->max_claims = p->max_claims;
 		c->bio_bits = __builtin_ctz(p->max_bios / IOT_PLACE_WAYS);
 		c->request_bits = __builtin_ctz(p->max_requests / IOT_PLACE_WAYS);
+		c->max_filesums = p->max_filesums;
+		c->light = p->opts.light;
 		c->claims = layer_asked(p, LAYER_CACHE) || layer_asked(p, LAYER_FS) ||
 			layer_asked(p, LAYER_BLOCK);
 		c->latency = p->opts.latency;
@@ -178,9 +180,27 @@ int maps_plan(struct probes *p)
 	return 0;
 }
 
+#define SYNC_POINT "/events/syscalls/sys_enter_fsync/id"
+
+/* True when each call of the fsync family has a tracepoint of its own (CONFIG_FTRACE_SYSCALLS). */
+static bool has_sync_points(void)
+{
+	return !access("/sys/kernel/tracing" SYNC_POINT, R_OK) ||
+		!access("/sys/kernel/debug/tracing" SYNC_POINT, R_OK);
+}
+
+/* True when the program starts the clock of calls that are to be timed: of all, or of syncs. */
+static bool clock_asked(const struct probes *p, const char *name)
+{
+	bool of_all = !strcmp(name, "syscall__enter") || !strcmp(name, "syscall__enter_twin");
+
+	return p->opts.latency &&
+		of_all != (p->opts.latency == LATENCY_SYNCS && has_sync_points());
+}
+
 static bool is_asked(const struct probes *p, const struct program *g)
 {
-	if (!p->opts.latency && is_clock(g->name))
+	if (is_clock(g->name) && !clock_asked(p, g->name))
 		return false;
 	for (size_t i = 0; p->opts.layers && i < n_wanted_by; i++)
 		if (!strcmp(g->layer, wanted_by[i].layer))
@@ -218,6 +238,10 @@ static void judge(struct probes *p, const struct bpf_program *g, int row, char *
 	why[0] = '\0';
 	if (!is_asked(p, known))
 		snprintf(why, size, NOT_ASKED);
+	else if (known->heavy && p->opts.light)
+		snprintf(why, size, NOT_LIGHT);
+	else if (known->light && !p->opts.light)
+		snprintf(why, size, ONLY_LIGHT);
 	else if (known->twin && !p->skips)
 		snprintf(why, size, "this kernel does not skip the first");
 	else if (!has_other_tracepoint(p, bpf_program__section_name(g), known->args, why, size))

@@ -51,6 +51,47 @@ static const struct {
 	{ "claims", 0, 32 << 10, 1 << 16, IOT_MAX_CLAIMS },
 };
 
+/* --light: sizes of tables, by which all maps together take at most 24 MiB on a machine of up to 8
+ * processors. Tables of what --light does not record have the least size that there is. */
+static const struct {
+	const char *map;
+	u32 entries;
+} sized_by_light[] = {
+	{ "hists", IOT_LIGHT_HISTS }, { "names", 1 << 20 }, { "files", 8192 },
+	{ "threads", 1 << 15 }, { "quicks", 1 << 13 },
+	{ "procs", 8192 }, { "writers", 8192 }, { "bios", 8192 }, { "requests", 4096 },
+	{ "txn_shares", 8192 }, { "homes", 2048 }, { "uppers", 2048 }, { "held", 1024 },
+	{ "aios", 4096 }, { "aio_rings", 1024 }, { "aio_times", 32 }, { "urings", 4096 },
+	{ "late", 1024 }, { "btrfs_blocks", 4096 }, { "btrfs_extents", 4096 },
+	{ "btrfs_inodes", 2048 }, { "xfs_items", 8192 }, { "xfs_inodes", 8192 },
+	{ "xfs_checkpoints", 1024 }, { "socket_roles", 32 }, { "flows", 32 },
+	{ "claims", 32 }, { "loop_writer", 32 }, { "puts", 32 }, { "puts_rest", 32 },
+	{ "ra_chunks", 32 },
+};
+
+/* --light: entries of a table that each processor has for itself, of so many bytes. All of them
+ * take at most 4 MiB where that leaves 2048. */
+static u32 by_processors(const struct probes *p, size_t size)
+{
+	u32 n = 4096;
+
+	while (n > 2048 && n * size * p->cpus > 4 << 20)
+		n /= 2;
+	return n;
+}
+
+static u32 by_light(const struct probes *p, const char *map)
+{
+	if (p->opts.light && !strcmp(map, "cells"))
+		return by_processors(p, sizeof(struct iot_cell));
+	if (p->opts.light && (!strcmp(map, "filesum_slots") || !strcmp(map, "filesum_index")))
+		return by_processors(p, sizeof(struct iot_filesum));
+	for (size_t i = 0; p->opts.light && i < N_OF(sized_by_light); i++)
+		if (!strcmp(map, sized_by_light[i].map))
+			return sized_by_light[i].entries;
+	return 0;
+}
+
 static u32 by_machine(const struct probes *p, const char *map)
 {
 	u64 memory = (u64)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE), wanted;
@@ -105,7 +146,7 @@ u32 map_entries(const struct probes *p, const char *map)
 		part = sized_as[i].part;
 		break;
 	}
-	n = size_asked(p, map) ?: by_machine(p, map);
+	n = size_asked(p, map) ?: by_light(p, map) ?: by_machine(p, map);
 	if (has_sets(map))
 		n = whole_sets(n);
 	return n / part;
@@ -138,7 +179,12 @@ static u32 cells_size(const struct probes *p)
 
 static u32 filesums_size(const struct probes *p)
 {
-	return IOT_MAX_FILESUMS * p->cpus;
+	return p->max_filesums * p->cpus;
+}
+
+static u32 filesum_free_size(const struct probes *p)
+{
+	return p->max_filesums + IOT_FILESUM_RESERVE;
 }
 
 /* The table is not used where all processes are wanted. */
@@ -168,6 +214,7 @@ static const struct {
 	{ "packs", packs_size },
 	{ "cells", cells_size },
 	{ "filesums", filesums_size },
+	{ "filesum_free", filesum_free_size },
 	{ "want_pids", want_pids_size },
 	{ "loop_writer", loop_writer_size },
 };

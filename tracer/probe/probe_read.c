@@ -62,14 +62,14 @@ const struct iot_filesum_slot *probes_sums(const struct probes *p, u32 *n_spare,
 		next = __atomic_load_n(&p->state->next_sum, __ATOMIC_ACQUIRE);
 
 	*n_spare = spare < IOT_FILESUM_RESERVE ? spare : IOT_FILESUM_RESERVE;
-	*n = next < IOT_MAX_FILESUMS - IOT_FILESUM_RESERVE ? IOT_FILESUM_RESERVE + next :
-		IOT_MAX_FILESUMS;
+	*n = next < p->max_filesums - IOT_FILESUM_RESERVE ? IOT_FILESUM_RESERVE + next :
+		p->max_filesums;
 	return p->sum_slots;
 }
 
 bool probes_sums_are_many(const struct probes *p)
 {
-	return __atomic_load_n(&p->state->sums, __ATOMIC_RELAXED) > IOT_MAX_FILESUMS / 2;
+	return __atomic_load_n(&p->state->sums, __ATOMIC_RELAXED) > (int)p->max_filesums / 2;
 }
 
 int probes_sum(struct probes *p, u32 slot, struct iot_filesum *sum)
@@ -109,7 +109,7 @@ void probes_sum_free(struct probes *p, u32 slot)
 	bool counted = p->sum_slots[slot].used != IOT_FILESUM_LOST;
 
 	if (slot < IOT_FILESUM_RESERVE) {
-		put_free(p, &p->state->sum_spare, IOT_MAX_FILESUMS, IOT_FILESUM_RESERVE, slot);
+		put_free(p, &p->state->sum_spare, p->max_filesums, IOT_FILESUM_RESERVE, slot);
 		return;
 	}
 	if (counted) {
@@ -117,7 +117,7 @@ void probes_sum_free(struct probes *p, u32 slot)
 			__ATOMIC_RELAXED);
 		__atomic_sub_fetch(&p->state->sums, 1, __ATOMIC_RELAXED);
 	}
-	put_free(p, &p->state->sum_free, 0, IOT_MAX_FILESUMS, slot);
+	put_free(p, &p->state->sum_free, 0, p->max_filesums, slot);
 }
 
 void probes_sums_epoch(struct probes *p)
@@ -220,6 +220,22 @@ void probes_forget_process(struct probes *p, const struct iot_proc *proc)
 		bpf_map_delete_elem(map_fd(p, "procs"), &proc->key);
 }
 
+/* Kind, group and "other" of a histogram by its number. False: it is of none. */
+static bool hist_of(const struct probes *p, u32 n, u8 *kind, u32 *group, bool *other)
+{
+	*kind = n % KIND_MAX;
+	*group = n / KIND_MAX / 2;
+	*other = n / KIND_MAX % 2;
+	if (!p->opts.light)
+		return n < IOT_HISTS;
+	*group = n / IOT_LIGHT_KINDS;
+	*other = false;
+	for (*kind = 0; *kind < KIND_MAX; ++*kind)
+		if (n % IOT_LIGHT_KINDS && n % IOT_LIGHT_KINDS == (u32)IOT_LIGHT_ROW(*kind))
+			return true;
+	return false;
+}
+
 int probes_hists(struct probes *p, void (*hist)(void *, u8, u32, bool, u32, u64), void *arg)
 {
 	int fd = map_fd(p, "hists");
@@ -228,8 +244,12 @@ int probes_hists(struct probes *p, void (*hist)(void *, u8, u32, bool, u32, u64)
 
 	if (!values)
 		return fail(ENOMEM, "histograms");
-	for (u32 i = 0; i < IOT_HISTS; i++) {
-		if (bpf_map_lookup_elem(fd, &i, values))
+	for (u32 i = 0; i < (p->opts.light ? IOT_LIGHT_HISTS : IOT_HISTS); i++) {
+		u32 group;
+		bool other;
+		u8 kind;
+
+		if (!hist_of(p, i, &kind, &group, &other) || bpf_map_lookup_elem(fd, &i, values))
 			continue;
 		for (u32 b = 0; b < HIST_BUCKETS; b++) {
 			u64 n = 0;
@@ -237,7 +257,7 @@ int probes_hists(struct probes *p, void (*hist)(void *, u8, u32, bool, u32, u64)
 			for (int cpu = 0; cpu < p->cpus; cpu++)
 				n += values[cpu * HIST_BUCKETS + b];
 			if (n)
-				hist(arg, i % KIND_MAX, i / KIND_MAX / 2, i / KIND_MAX % 2, b, n);
+				hist(arg, kind, group, other, b, n);
 		}
 	}
 	free(values);

@@ -77,22 +77,29 @@ const struct program programs[] = {
 	/* these start the clock of a call: attached only where calls are timed */
 	{ "syscall__enter", "syscall", 0, false, .spare = true },
 	{ "syscall__enter_twin", "syscall", 0, false, true, .spare = true },
+	{ "syscall__enter_fsync", "syscall", 0, false, .spare = true }, /* --latency syncs */
+	{ "syscall__enter_fdatasync", "syscall", 0, false, .spare = true },
+	{ "syscall__enter_sync", "syscall", 0, false, .spare = true },
+	{ "syscall__enter_syncfs", "syscall", 0, false, .spare = true },
+	{ "syscall__enter_sync_file_range", "syscall", 0, false, .spare = true },
+	{ "syscall__enter_msync", "syscall", 0, false, .spare = true },
 	{ "syscall__exit", "syscall", 0, true },
 	/* without it, events of calls for which syscall__exit was skipped are counted as lost */
 	{ "syscall__exit_twin", "syscall", 0, false, true, .spare = true },
-	{ "cache__dirty", "cache", 2, true },
-	{ "cache__buffer", "cache", 1, true },
-	{ "cache__fault_user", "cache", 3, false },  /* only on x86 */
-	{ "cache__fault_kernel", "cache", 3, false },
+	{ "file__dirtied", "fs", 2, true, .light = true },
+	{ "cache__dirty", "cache", 2, true, .heavy = true },
+	{ "cache__buffer", "cache", 1, true, .heavy = true },
+	{ "cache__fault_user", "cache", 3, false, .heavy = true },  /* only on x86 */
+	{ "cache__fault_kernel", "cache", 3, false, .heavy = true },
 	{ "cache__sweep", "cache", 0, false, .spare = true }, /* since 5.14; called by the tracer */
-	{ "cache__stock", "cache", 0, false },       /* called by the tracer */
-	{ "cache__fault", "cache", 2, false },       /* since 6.12 */
+	{ "cache__stock", "cache", 0, false, .heavy = true },       /* called by the tracer */
+	{ "cache__fault", "cache", 2, false, .heavy = true },       /* since 6.12 */
 	/* until 5.10 five of these tracepoints have the request_queue as one more, first argument */
 	{ "block__queue", "block", 1, true, .most = true }, /* since 5.11 */
 	{ "block__remap", "block", 3, true },        /* since 5.11 */
 	{ "block__split", "block", 2, true },        /* since 5.11 */
 	{ "block__bio_end", "block", 2, true },
-	{ "block__insert", "block", 1, true },       /* since 5.11 */
+	{ "block__insert", "block", 1, true, .heavy = true },       /* since 5.11 */
 	{ "block__issue", "block", 1, true },        /* since 5.11 */
 	{ "block__insert_queue", "block", 2, .reduced = true }, /* until 5.10 */
 	{ "block__issue_queue", "block", 2, .reduced = true },  /* until 5.10 */
@@ -102,35 +109,35 @@ const struct program programs[] = {
 	{ "ext4__commit_begin", "fs", 0, true },
 	{ "ext4__commit_end", "fs", 0, true },
 	{ "ext4__handle", "fs", 0, true },
-	{ "ext4__mark", "fs", 0, true },
-	{ "ext4__start", "fs", 0, false },           /* since 6.3 */
+	{ "ext4__mark", "fs", 0, true, .heavy = true },
+	{ "ext4__start", "fs", 0, false, .heavy = true },           /* since 6.3 */
 	{ "ext4__journal_super", "fs", 0, true },
 	{ "ext4__checkpoint", "fs", 0, false },
 	{ "ext4__sync_begin", "fs", 0, false },
 	{ "ext4__sync_end", "fs", 0, false },
 	{ "ext4__writepages", "fs", 0, true },
 	{ "ext4__evict", "fs", 0, true },
-	{ "ext4__truncate", "fs", 0, true },
-	{ "ext4__punch", "fs", 0, true },
-	{ "ext4__forget", "fs", 0, true },
-	{ "ext4__zero", "fs", 0, true },
-	{ "ext4__collapse", "fs", 0, true },
+	{ "ext4__truncate", "fs", 0, true, .heavy = true },
+	{ "ext4__punch", "fs", 0, true, .heavy = true },
+	{ "ext4__forget", "fs", 0, true, .heavy = true },
+	{ "ext4__zero", "fs", 0, true, .heavy = true },
+	{ "ext4__collapse", "fs", 0, true, .heavy = true },
 	{ "ext4__fastcommit_begin", "fs", 0, false },
 	{ "ext4__fastcommit_end", "fs", 0, false },
 	{ "xfs__commit", "fs", 0, true },
 	{ "xfs__log_write", "fs", 0, true },
 	{ "xfs__checkpoints_end", "fs", 0, true },
-	{ "xfs__force", "fs", 0, false },
+	{ "xfs__force", "fs", 0, false, .heavy = true },
 	{ "xfs__buffer", "fs", 0, true },
 	{ "xfs__work_begin", "fs", 0, true },
 	{ "xfs__inactive", "fs", 0, true },
 	{ "xfs__write", "fs", 0, true },
 	{ "xfs__writeback", "fs", 3, .or = "xfs__writeback_page" }, /* since 6.17 */
 	{ "xfs__writeback_page", "fs", 3, false },   /* until 6.16 */
-	{ "xfs__zero", "fs", 3, false },             /* since 6.18 */
-	{ "xfs__step", "fs", 3, true },
+	{ "xfs__zero", "fs", 3, false, .heavy = true },             /* since 6.18 */
+	{ "xfs__step", "fs", 3, true, .heavy = true },
 	{ "xfs__evict", "fs", 0, true },
-	{ "xfs__truncate", "fs", 0, true },
+	{ "xfs__truncate", "fs", 0, true, .heavy = true },
 	{ "btrfs__unlock", "fs", 0, true, .most = true },
 	{ "btrfs__copy", "fs", 0, true },
 	{ "btrfs__reserve", "fs", 0, true, .most = true },
@@ -140,13 +147,13 @@ const struct program programs[] = {
 	{ "btrfs__work_end", "fs", 0, true },
 	{ "btrfs__writeback", "fs", 0, .or = "btrfs__writeback_page" }, /* since 6.12 */
 	{ "btrfs__writeback_page", "fs", 0, false }, /* until 6.11 */
-	{ "btrfs__mark", "fs", 0, true, .most = true },
-	{ "btrfs__sync_enter", "fs", 0, .or = "btrfs__sync" }, /* since 7.1 */
-	{ "btrfs__sync", "fs", 0, false },           /* until 7.0 */
+	{ "btrfs__mark", "fs", 0, true, .most = true, .heavy = true },
+	{ "btrfs__sync_enter", "fs", 0, .or = "btrfs__sync", .heavy = true }, /* since 7.1 */
+	{ "btrfs__sync", "fs", 0, false, .heavy = true }, /* until 7.0 */
 	{ "btrfs__inline", "fs", 0, true },
 	{ "btrfs__evict", "fs", 0, true },
-	{ "btrfs__page_gone", "fs", 0, true },
-	{ "btrfs__dirty", "fs", 2, true },
+	{ "btrfs__page_gone", "fs", 0, true, .heavy = true },
+	{ "btrfs__dirty", "fs", 2, true, .heavy = true },
 	{ "uring__submit", "uring", 1, false },      /* since 6.4 */
 	{ "uring__submit_sqe", "uring", 2, false },  /* since 6.0, until 6.3 */
 	{ "uring__worker", "uring", 2, false },      /* since 6.0 */

@@ -244,7 +244,7 @@ int PROBE(btrfs__evict, struct inode *i)
 	if (!i || !gate_open())
 		return 0;
 	inode = inode_itself(i);
-	if (!FOLLOW(i, i_nlink) && is_regular(i))
+	if (!cfg.light && !FOLLOW(i, i_nlink) && is_regular(i))
 		invalidate_record(i, KIND_FS_EVICT, 0, 0);
 	bpf_map_delete_elem(&btrfs_inodes, &inode);
 	writer_drop(inode);

@@ -404,6 +404,21 @@ static __noinline int store_waits(struct task_ctx *c, struct inode *i, struct fo
 	return 0;
 }
 
+/* --light: true when the current thread is in a call or request that writes to the file through the
+ * page cache. Which request of an io_submit() is processed is not known. */
+static __noinline int writes_cached(struct task_ctx *c, u64 inode)
+{
+	struct uring_io io = {};
+
+	if (!c || !inode)
+		return 0;
+	if (uring_current(c, &io, inode_number((struct inode *)inode)))
+		return io.write && !io.direct && io.host == inode;
+	range_look(c);
+	return c->call && (c->shape == SHAPE_AIO_SUBMIT ||
+			   (c->write && !c->target.direct && c->target.inode == inode));
+}
+
 /* A page is about to be written back. A call with O_SYNC or RWF_DSYNC writes back what it has
  * copied before it returns: it owns that, also where others had dirtied it before. It asks for its
  * range, or for the whole file. */
@@ -415,6 +430,9 @@ static __always_inline int page_writeback(struct folio *f, struct inode *i,
 	if (!f || !i || !wbc || !gate_open())
 		return 0;
 	c = current_task()->flags & PF_KTHREAD ? NULL : ctx_make();
+	if (cfg.light)
+		return writes_cached(c, inode_itself(i)) ?
+		       page_owner_overwrite(inode_itself(i), 0, 1, proc_current(c)) : 0;
 	if (c && c->fault.was_inode)
 		store_waits(c, i, f);
 	if (c && sync_write_range(c, i, f, wbc))
@@ -450,7 +468,8 @@ int PROBE(btrfs__writeback, struct folio *f, struct inode *i, struct writeback_c
 {
 	if (!f || !i || !wbc || !gate_open())
 		return 0;
-	truncated(f, i);
+	if (!cfg.light)
+		truncated(f, i);
 	page_writeback(f, i, wbc);
 	return unsent_note(i, FOLLOW(f, index));
 }

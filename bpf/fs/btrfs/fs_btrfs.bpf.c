@@ -313,7 +313,7 @@ int PROBE(btrfs__reserve, struct btrfs_fs_info *fs, const char *type, u64 value,
 		return 0;
 	if (name[0] == RESERVES_COPY) {
 		layout_publish();
-		return reserve_note(value);
+		return cfg.light ? 0 : reserve_note(value);
 	}
 	handle = name[0] == RESERVES_TRANSACTION;
 	inode = (u16)name[1] == RESERVES_INODE;

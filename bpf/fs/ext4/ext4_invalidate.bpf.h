@@ -15,7 +15,7 @@ int PROBE(ext4__evict, struct inode *i)
 {
 	if (!i || !gate_open())
 		return 0;
-	if (!FOLLOW(i, i_nlink) && is_regular(i))
+	if (!cfg.light && !FOLLOW(i, i_nlink) && is_regular(i))
 		invalidate_record(i, KIND_FS_EVICT, 0, 0);
 	writer_drop((u64)i);
 	return 0;

@@ -89,7 +89,7 @@ static __always_inline void commit_add(struct commit *k, u64 item, u32 type, u32
 	u64 at;
 
 	k->bytes += bytes;
-	if (!a)
+	if (!a || cfg.light) /* the structures are only for the credits */
 		return;
 	if (type == ITEM_BUFFER)
 		flags = FOLLOW((struct xfs_buf_log_item *)(item -
@@ -197,6 +197,8 @@ static __always_inline void commit_credit(struct task_ctx *c, const struct commi
 {
 	struct crediting p = { .c = c, .about = k->about, .first = 1, .fs = FOLLOW(sb, s_dev) };
 
+	if (cfg.light)
+		return;
 	p.key.owner = k->proc;
 	p.key.dev = FOLLOW(sb, s_bdev, bd_disk, part0, bd_dev);
 	p.key.call = journal_call();
@@ -494,7 +496,7 @@ int PROBE(xfs__evict, struct xfs_inode *ip)
 	if (!ip || !gate_open())
 		return 0;
 	i = vfs_inode(ip);
-	if (!FOLLOW(i, i_nlink) && is_regular(i))
+	if (!cfg.light && !FOLLOW(i, i_nlink) && is_regular(i))
 		invalidate_record(i, KIND_FS_EVICT, 0, 0);
 	writer_drop((u64)i);
 	return 0;

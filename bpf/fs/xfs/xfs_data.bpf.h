@@ -96,12 +96,13 @@ int PROBE(xfs__write, struct kiocb *iocb, struct iov_iter *from)
 
 	if (!iocb || !from || !gate_open())
 		return 0;
-	part_note(iocb, from);
+	if (!cfg.light)
+		part_note(iocb, from);
 	/* each of several requests may find pages clean that the one before had written back, or
 	 * truncate what follows */
 	if (in_io_submit()) {
 		aio_copies(FOLLOW((struct aio_kiocb *)iocb, ki_res.obj));
-	} else {
+	} else if (!cfg.light) {
 		lock_note(tid);
 	}
 	if (!(FOLLOW((struct kiocb___flags *)iocb, ki_flags) & (IOCB_DSYNC | IOCB_DONTCACHE)))
