@@ -71,6 +71,7 @@ struct iot_cell {
 	u64 ops, errors, bytes, touched;
 	u64 timed;             /* operations whose duration is in lat_ns */
 	u64 lat_ns, max_ns;
+	u64 unused;            /* each is one cache line */
 };
 
 /* The origin of a bio. */
@@ -258,6 +259,7 @@ struct iot_state {
 	u32 sole_epoch;
 	u32 functions;         /* incremented when the tracer writes map `functions` */
 	u32 passes;            /* 1: a logical device has remapped a bio */
+	u32 grouped;           /* 1: map `groups` has entries */
 	u32 moves;             /* incremented when a process is moved to another control group */
 	/* pid of the process that, with its children, resolves paths for the tracer; 0: none */
 	u32 keeper;

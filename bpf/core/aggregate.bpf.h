@@ -269,9 +269,10 @@ __noinline int hist_put(u32 owner, u32 kind, u32 type, u64 ns)
 {
 	u32 b = hist_bucket(ns), at = INDEX(owner, IOT_MAX_GROUPED), *group, of = 0, n;
 	bool other = type >= SUB_FT_SOCK && type <= SUB_FT_OTHER;
+	struct iot_state *s = run_state();
 	struct hist *h;
 
-	group = bpf_map_lookup_elem(&groups, &at);
+	group = s && s->grouped ? bpf_map_lookup_elem(&groups, &at) : NULL;
 	if (group && *group >> IOT_GROUP_BITS == owner)
 		of = *group & (IOT_HIST_GROUPS - 1);
 	n = IOT_HIST(kind, of, other);

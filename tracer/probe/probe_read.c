@@ -476,6 +476,8 @@ int probes_set_group(struct probes *p, const struct iot_proc *proc, u32 group)
 
 	if (group >= IOT_HIST_GROUPS)
 		return 0;
+	if (group && p->state)
+		__atomic_store_n(&p->state->grouped, 1, __ATOMIC_RELEASE);
 	return bpf_map_update_elem(map_fd(p, "groups"), &at, &value, BPF_ANY) ?
 		fail(errno, "cannot set the group of process %u", proc->pid) : 0;
 }
