@@ -203,10 +203,16 @@ static __always_inline void call_of_regs(struct call *c, const struct pt_regs *r
 	c->arg[5] = regs_arg5(r);
 }
 
-/* The saved registers of the current thread. Those of kernel threads mean nothing. */
+/* The saved registers of a task, for callers that have CURRENT_TASK. Those of kernel threads mean
+ * nothing. */
+static __always_inline const struct pt_regs *regs_of(struct task_struct *t)
+{
+	return (const struct pt_regs *)bpf_task_pt_regs(t);
+}
+
 static __always_inline const struct pt_regs *current_regs(void)
 {
-	return (const struct pt_regs *)bpf_task_pt_regs(CURRENT_TASK);
+	return regs_of(CURRENT_TASK);
 }
 
 #endif

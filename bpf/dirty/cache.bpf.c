@@ -21,7 +21,8 @@ static __always_inline int dirty_device(struct task_ctx *c, struct inode *i, u64
 	u64 owner;
 	u8 how;
 
-	range_look(c);
+	if (!(current_task()->flags & PF_KTHREAD)) /* a kernel thread is in no call */
+		range_look(c);
 	if (c->call && c->write && c->target.inode == (u64)i)
 		return page_owner_set((u64)i, off, bytes, proc_current(c) | OWNER_DATA, false);
 	owner = owner_current(c, &how);
@@ -126,25 +127,34 @@ static __always_inline bool is_dirtied_whole(struct inode *i, enum task_op task_
 	return task_op == TASK_OP_STORE || is_journalled((u64)i);
 }
 
-SEC("tp_btf/writeback_dirty_folio")
-int PROBE(cache__dirty, struct folio *f, struct address_space *m)
+/* A folio of several blocks, or of a run with events, was dirtied by the call in progress, which
+ * writes a file with its process as the single writer. */
+static __noinline int single_dirty(const void *ctx, struct thread *th, struct folio *f,
+				   struct inode *i)
+{
+	struct dirtied d = {};
+
+	folio_range(ctx, f, i, &d);
+	dirtied_in_call(th, (u64)i, d.off, d.bytes, false);
+	if (is_dirty_as_one(i, f, d.bytes))
+		fresh_note(&th->fresh, i, d.off, d.bytes);
+	return 0;
+}
+
+/* A folio was dirtied, in any other case. Out of line, so that the usual case saves no
+ * registers. */
+static __noinline int folio_dirty(const void *ctx, struct folio *f, struct inode *i)
 {
 	struct task_struct *t = current_task();
 	struct dirtied d = {};
 	struct task_ctx *c;
 	struct thread *th;
-	struct inode *i;
 	enum task_op op;
 	u64 owner, off;
 	u32 cell;
 	bool whole, as_one;
 	u8 how;
 
-	if (!m || !f || !gate_open())
-		return 0;
-	i = (struct inode *)POINTER_AT(m, struct address_space, host);
-	if (!i)
-		return 0;
 	th = thread_of(t->pid);
 	op = task_op_now(t);
 	folio_range(ctx, f, i, &d);
@@ -152,15 +162,12 @@ int PROBE(cache__dirty, struct folio *f, struct address_space *m)
 	if (op == TASK_OP_AIO && !writes_once(op))
 		aio_dirties((u64)i, off, d.bytes);
 	as_one = is_dirty_as_one(i, f, d.bytes);
-	if (op <= TASK_OP_AIO && (!as_one || op == TASK_OP_CALL) &&
-	    is_single_writer(th, t, (u64)i)) {
+	if (op <= TASK_OP_AIO && !as_one && is_single_writer(th, t, (u64)i)) {
 		if (op == TASK_OP_COPY)
 			copied(ctx_find());
 		cell_add(th->dirty_cell, 1, 0, 0, 0, false);
 		if (writes_once(op))
 			dirtied_in_call(th, (u64)i, off, d.bytes, false);
-		if (as_one)
-			fresh_note(&th->fresh, i, off, d.bytes);
 		return 0;
 	}
 	if (!(c = ctx_make()))
@@ -209,6 +216,32 @@ int PROBE(cache__dirty, struct folio *f, struct address_space *m)
 	return 0;
 }
 
+SEC("tp_btf/writeback_dirty_folio")
+int PROBE(cache__dirty, struct folio *f, struct address_space *m)
+{
+	struct iot_state *s = run_state();
+	struct task_struct *me, *t;
+	struct thread *th;
+	struct inode *i;
+
+	if (!m || !f || !s || !s->gate)
+		return 0;
+	i = (struct inode *)POINTER_AT(m, struct address_space, host);
+	if (!i)
+		return 0;
+	me = CURRENT_TASK;
+	t = UNTRUSTED(me, struct task_struct);
+	th = thread_of(t->pid);
+	if (!is_single_writer_now(s, th, t, (u64)i) || !in_write_call(t, regs_of(me)))
+		return folio_dirty(ctx, f, i);
+	/* the usual case */
+	cell_add(th->dirty_cell, 1, 0, 0, 0, false);
+	if (cfg.events ||
+	    folio_pages(f) << PAGE_SHIFT > 1UL << (NUMBER_AT(i, struct inode, i_blkbits) & 31))
+		single_dirty(ctx, th, f, i);
+	return 0;
+}
+
 static __always_inline struct folio *buffer_folio(struct buffer_head *b)
 {
 	if (HAS_BUFFER_FOLIO)
@@ -245,45 +278,26 @@ static __always_inline void dirty_buffer(struct inode *i, u64 off, u64 bytes, u3
 	dirty_range(i, &d);
 }
 
-/* mark_buffer_dirty(): a block of a file is dirtied in a file system with buffer heads, also in a
- * folio that is dirty already, for which there is no other tracepoint. A clean block is claimed
- * even if the call fails later; a dirty one is claimed when the call has returned, for the bytes
- * that it wrote. A fault dirties its whole folio, and the clean blocks belong to the faulting
- * process. */
-SEC("tp_btf/block_dirty_buffer")
-int PROBE(cache__buffer, struct buffer_head *b)
+/* A block of a file was dirtied, in any other case than the usual one. Out of line, as
+ * folio_dirty(). */
+static __noinline int buffer_dirty(struct buffer_head *b, struct folio *f, struct inode *i)
 {
 	struct task_struct *t = current_task();
 	struct task_ctx *c;
 	struct thread *th;
-	struct inode *i;
-	struct folio *f;
 	enum task_op task_op;
 	u64 owner, off, bytes;
 	bool dirty, stores;
 	u8 how;
 
-	if (!b || !gate_open())
-		return 0;
-	f = buffer_folio(b);
-	i = f ? folio_inode(f) : NULL;
-	if (i && is_blockdev(i))
+	if (is_blockdev(i))
 		return structure_dirty(b, f, i);
-	if (!i || (inode_mode(i) & S_IFMT) != S_IFREG)
+	if ((inode_mode(i) & S_IFMT) != S_IFREG)
 		return 0;
 	dirty = NUMBER_AT(b, struct buffer_head, b_state) & BH_DIRTY;
 	task_op = task_op_now(t);
 	if (dirty && task_op <= TASK_OP_COPY && !(t->flags & PF_KTHREAD))
 		return 0;
-	th = thread_of(t->pid);
-	/* the usual case */
-	if (!dirty && task_op == TASK_OP_CALL && is_single_writer(th, t, (u64)i)) {
-		off = buffer_offset(b, f);
-		bytes = NUMBER_AT(b, struct buffer_head, b_size);
-		dirtied_in_call(th, (u64)i, off, bytes, true);
-		fresh_note(&th->fresh, i, off, bytes);
-		return 0;
-	}
 	c = ctx_make();
 	th = thread_writes(t, task_op);
 	if (c && task_op == TASK_OP_AIO)
@@ -321,6 +335,43 @@ int PROBE(cache__buffer, struct buffer_head *b)
 						       !folio_is_dirty((u64)f)))))
 		/* the kernel appends */
 		dirty_buffer(i, off, bytes, owner, how, task_op == TASK_OP_OTHER);
+	return 0;
+}
+
+/* mark_buffer_dirty(): a block of a file is dirtied in a file system with buffer heads, also in a
+ * folio that is dirty already, for which there is no other tracepoint. A clean block is claimed
+ * even if the call fails later; a dirty one is claimed when the call has returned, for the bytes
+ * that it wrote. A fault dirties its whole folio, and the clean blocks belong to the faulting
+ * process. */
+SEC("tp_btf/block_dirty_buffer")
+int PROBE(cache__buffer, struct buffer_head *b)
+{
+	struct iot_state *s = run_state();
+	struct task_struct *me, *t;
+	struct thread *th;
+	struct inode *i;
+	struct folio *f;
+	u64 off, bytes;
+
+	if (!b || !s || !s->gate)
+		return 0;
+	f = buffer_folio(b);
+	i = f ? folio_inode(f) : NULL;
+	if (!i)
+		return 0;
+	me = CURRENT_TASK;
+	t = UNTRUSTED(me, struct task_struct);
+	th = thread_of(t->pid);
+	if (!is_single_writer_now(s, th, t, (u64)i) || !in_write_call(t, regs_of(me)) ||
+	    (inode_mode(i) & S_IFMT) != S_IFREG)
+		return buffer_dirty(b, f, i);
+	/* the usual case */
+	if (NUMBER_AT(b, struct buffer_head, b_state) & BH_DIRTY)
+		return 0;
+	off = buffer_offset(b, f);
+	bytes = NUMBER_AT(b, struct buffer_head, b_size);
+	dirtied_in_call(th, (u64)i, off, bytes, true);
+	fresh_note(&th->fresh, i, off, bytes);
 	return 0;
 }
 

@@ -7,17 +7,22 @@
 #include "page_owner.bpf.h"
 #include "thread.bpf.h"
 
-/* True when the thread's process is the single writer of the inode. */
-static __always_inline bool is_single_writer(const struct thread *th, struct task_struct *t,
-					     u64 inode)
+/* True when the thread's process is the single writer of the inode. s: run_state(). */
+static __always_inline bool is_single_writer_now(const struct iot_state *s,
+						 const struct thread *th, struct task_struct *t,
+						 u64 inode)
 {
-	struct iot_state *s = run_state();
-
 	return s && th && inode && th->single == inode && th->task == (u64)t &&
 	       th->sole_epoch == s->sole_epoch &&
 	       th->single_second == s->second &&
 	       th->single_ino == inode_number((struct inode *)inode) &&
 	       th->single_gen == inode_generation((struct inode *)inode);
+}
+
+static __always_inline bool is_single_writer(const struct thread *th, struct task_struct *t,
+					     u64 inode)
+{
+	return is_single_writer_now(run_state(), th, t, inode);
 }
 
 /* The thread has dirtied a folio of a regular file, which was counted in aggregate `cell`: its

@@ -60,6 +60,13 @@ __noinline u32 task_op_current(void)
 	       TASK_OP_OTHER;
 }
 
+/* True when task_op_current() would return TASK_OP_CALL: the few instructions that the usual case
+ * needs. */
+static __always_inline bool in_write_call(struct task_struct *t, const struct pt_regs *regs)
+{
+	return !(t->flags & PF_DUMPCORE) && writes_by_call(t, regs);
+}
+
 static __always_inline enum task_op task_op_now(struct task_struct *t)
 {
 	return task_op_current();

@@ -112,11 +112,12 @@ static __always_inline u64 clock_begin(const struct thread *th)
  * something before, and file data were submitted since then. */
 static __always_inline bool dirtied_note(struct thread *th)
 {
-	u64 begin = clock_begin(th), carried;
-	struct iot_state *s = run_state();
+	struct iot_state *s = cfg.events ? run_state() : NULL;
+	u64 begin, carried;
 
-	if (!s || !cfg.events)
+	if (!s)
 		return false;
+	begin = clock_begin(th);
 	carried = *(volatile u64 *)&s->carried_ns;
 	if (th->dirtied_ns && th->dirtied_ns >= begin)
 		return carried >= th->dirtied_ns;

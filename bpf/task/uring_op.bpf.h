@@ -281,16 +281,17 @@ static __always_inline bool executes_several(const struct task_ctx *c, struct ta
 	       (regs_arg1(regs) != 1 || c->uring.waits);
 }
 
-/* True in a call that writes one file from memory. */
+/* True in a call that writes one file from memory. regs: the saved registers of the thread. */
+static __always_inline bool writes_by_call(struct task_struct *t, const struct pt_regs *regs)
+{
+	return !(t->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER)) &&
+	       regs_in_call(regs) && regs_nr(regs) < IOT_MAX_SYSCALL &&
+	       writes_simply(call_row(regs_nr(regs)));
+}
+
 static __always_inline bool in_simple_write(struct task_struct *t)
 {
-	const struct pt_regs *regs;
-
-	if (t->flags & PF_KTHREAD || is_worker(t))
-		return false;
-	regs = current_regs();
-	return regs_in_call(regs) && regs_nr(regs) < IOT_MAX_SYSCALL &&
-	       writes_simply(call_row(regs_nr(regs)));
+	return writes_by_call(t, current_regs());
 }
 
 #endif
