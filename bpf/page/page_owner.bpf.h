@@ -260,6 +260,22 @@ static long page_owner_set_span(u32 n, struct claiming *c)
 	return 0;
 }
 
+/* Sets the owner of a page that has a claim of its own; false: it has none. */
+static __always_inline bool claim_renew(struct writer *w, u64 page, u64 owner)
+{
+	struct claim_key k = { .space = w->space, .at = page };
+	struct claim *c = bpf_map_lookup_elem(&claims, &k);
+	struct iot_state *s = run_state();
+
+	if (!c || !s)
+		return false;
+	c->owner = owner;
+	c->stamp = __sync_fetch_and_add(&w->stamp, 1) + 1;
+	c->carried = 0;
+	c->second = s->second;
+	return true;
+}
+
 /* Sets the owner of pages first .. last. */
 static __always_inline int page_owner_set_pages(struct writer *w, u64 inode, u64 first, u64 last,
 						u64 owner)
@@ -341,6 +357,7 @@ __noinline int page_owner_set(u64 inode, u64 off, u64 len, u64 owner, u32 clean)
 {
 	struct inode *i = (struct inode *)inode;
 	struct iot_state *s = run_state();
+	u64 first, last;
 	struct writer *w;
 
 	if (!i || !len || !s)
@@ -369,8 +386,12 @@ __noinline int page_owner_set(u64 inode, u64 off, u64 len, u64 owner, u32 clean)
 		w->many = 1;
 		__sync_fetch_and_add(&s->sole_epoch, 1);
 	}
-	return page_owner_set_pages(w, inode, off >> PAGE_SHIFT, (off + len - 1) >> PAGE_SHIFT,
-				    owner);
+	first = off >> PAGE_SHIFT;
+	last = (off + len - 1) >> PAGE_SHIFT;
+	if (first == last && w->levels & 1 && w->fine >> region_of(first) & 1 &&
+	    claim_renew(w, first, owner))
+		return 0;
+	return page_owner_set_pages(w, inode, first, last, owner);
 }
 
 /* Process `proc` overwrote bytes [off, off + len) of a file, which are dirty already: for callers
