@@ -47,6 +47,7 @@ struct fresh {
 	u64 inode, from, to, bytes;
 };
 
+#define SYNC_PARTS 4           /* kinds from KIND_FS_SYNC on: the whole, and its three parts */
 #define URING_CHAIN 64         /* linked io_uring requests that are remembered of each thread */
 
 /* The context of a thread, while it lives: a struct for each layer. */
@@ -163,6 +164,10 @@ struct task_ctx {
 	struct {           /* fsync() in progress */
 		u32 dev;
 		u64 ns, flush_ns;
+		/* the aggregates that its last one was counted in, one for each part of its time,
+		 * and the owner and device of their keys */
+		u32 owner, counted;
+		u32 cell[SYNC_PARTS];
 	} sync;
 	/* of the program in progress (scratch.h) */
 	struct op op;

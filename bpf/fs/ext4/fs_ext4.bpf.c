@@ -326,12 +326,35 @@ int PROBE(ext4__sync_begin, struct file *f, int datasync)
 	return 0;
 }
 
-static __always_inline void sync_part(struct iot_cell_key *k, u8 kind, u64 ns)
+_Static_assert(KIND_FS_SYNC_DATA == KIND_FS_SYNC + 1 && KIND_FS_SYNC_COMMIT == KIND_FS_SYNC + 2 &&
+	       KIND_FS_SYNC_FLUSH == KIND_FS_SYNC + 3, "the parts of a sync are numbered in order");
+
+/* Finds the aggregate of a part of a sync of process `owner`. It is kept where the process is one
+ * that can be looked up once, as in op_record(). */
+static __noinline u32 sync_cell(struct task_ctx *c, u32 owner, u32 part)
 {
-	if (!ns)
-		return;
-	k->kind = kind;
-	count_apart(k, 1, 0, ns, false);
+	struct iot_cell_key k = { .owner = owner, .how = HOW_EXACT };
+	u32 n, cell;
+
+	if (!c)
+		return IOT_NO_CELL;
+	k.dev = c->sync.dev;
+	k.kind = KIND_FS_SYNC + part;
+	cell = cell_find(&k);
+	n = INDEX(part, SYNC_PARTS);
+	c->sync.cell[n] = k.owner == owner ? cell : IOT_NO_CELL;
+	return cell;
+}
+
+/* Counts a part of a sync, which took ns. */
+static __always_inline void sync_count(struct task_ctx *c, u32 owner, u32 part, u64 ns, bool error)
+{
+	u32 cell = c->sync.cell[part];
+
+	if (cell == IOT_NO_CELL)
+		cell = sync_cell(c, owner, part);
+	cell_add(cell, 1, 0, 0, ns, error);
+	hist_add(owner, KIND_FS_SYNC + part, SUB_NONE, ns);
 }
 
 SEC("tp_btf/ext4_sync_file_exit")
@@ -339,8 +362,8 @@ int PROBE(ext4__sync_end, struct inode *i, int ret)
 {
 	struct task_ctx *c = ctx_find();
 	u64 begin, now, from, to, commit = 0, flush;
-	struct iot_cell_key k = {};
 	struct journal *g;
+	u32 owner;
 
 	if (!c || !c->sync.ns)
 		return 0;
@@ -358,16 +381,22 @@ int PROBE(ext4__sync_end, struct inode *i, int ret)
 	}
 	if (commit + flush > now - begin)
 		flush = now - begin - commit;
-	k.owner = proc_current(c);
-	k.dev = c->sync.dev;
-	if (!dev_wanted(k.dev))
+	if (!dev_wanted(c->sync.dev))
 		return 0;
-	k.how = HOW_EXACT;
-	k.kind = KIND_FS_SYNC;
-	count_apart(&k, 1, 0, now - begin, ret < 0);
-	sync_part(&k, KIND_FS_SYNC_DATA, now - begin - commit - flush);
-	sync_part(&k, KIND_FS_SYNC_COMMIT, commit);
-	sync_part(&k, KIND_FS_SYNC_FLUSH, flush);
+	owner = proc_current(c);
+	if (c->sync.owner != owner || c->sync.counted != c->sync.dev || !owner) {
+		for (int n = 0; n < SYNC_PARTS; n++)
+			c->sync.cell[n] = IOT_NO_CELL;
+		c->sync.owner = owner;
+		c->sync.counted = c->sync.dev;
+	}
+	sync_count(c, owner, 0, now - begin, ret < 0);
+	if (now - begin - commit - flush)
+		sync_count(c, owner, 1, now - begin - commit - flush, false);
+	if (commit)
+		sync_count(c, owner, 2, commit, false);
+	if (flush)
+		sync_count(c, owner, 3, flush, false);
 	return 0;
 }
 
