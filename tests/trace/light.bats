@@ -53,7 +53,7 @@ both_on() { # TYPE
 			of_files fs_write 1 >$mode.submitted
 			of_files block_write 1 >$mode.written
 			q "SELECT comm, SUM(bytes) FROM c WHERE dir = 'w' AND layer = 'syscall' AND sub = 'regular' AND comm <> 'sh' GROUP BY comm ORDER BY comm" >$mode.calls
-			q "SELECT comm, SUM(ops) FROM c WHERE kind IN ('fsync', 'msync', 'fdatasync') GROUP BY comm ORDER BY comm" >$mode.syncs
+			q "SELECT comm, SUM(ops) FROM c WHERE kind IN ('fsync', 'msync', 'fdatasync') AND comm <> 'sh' GROUP BY comm ORDER BY comm" >$mode.syncs
 		done
 		for wanted in submitted written calls syncs; do
 			same "$1: $wanted" "$(cat light.$wanted)" "$(cat default.$wanted)"
