@@ -59,7 +59,8 @@ WITH reader AS (
        UNION ALL
        SELECT 3, text FROM v_lost_words
        UNION ALL
-       SELECT 4, 'layer ' || l.name || iif(o.layer IS NULL, ' (not measured)', ' (not asked for)')
+       SELECT 4, 'layer ' || l.name || CASE WHEN o.layer IS NULL THEN ' (not measured)'
+                                            WHEN r.tier = 'light' THEN ' (--light)' ELSE ' (not asked for)' END
        FROM v_run r JOIN layer l LEFT JOIN v_left_out o ON o.layer = l.name
        WHERE l.name IN ('syscall', 'uring', 'cache', 'fs', 'block') AND NOT listed(l.name, r.layers)
        UNION ALL

@@ -338,15 +338,19 @@ static __always_inline u64 file_owner(struct inode *i, const struct writer *w, u
 static __always_inline int file_owner_set(struct iot_state *s, struct writer *w, u64 owner,
 					  u32 clean)
 {
+	u64 before;
+
 	if (w->second != s->second)
 		w->second = s->second;
 	if ((clean || w->last != owner) && w->many != !clean)
 		w->many = !clean;
 	if (w->last == owner || (!owner && !clean))
 		return 0;
+	before = w->last;
 	w->last = owner;
 	w->first = w->recent = owner >> 32 ? PROC_NONE : owner;
-	__sync_fetch_and_add(&s->sole_epoch, 1);
+	if (before) /* else no thread has learned that it is the single writer */
+		__sync_fetch_and_add(&s->sole_epoch, 1);
 	return 0;
 }
 
