@@ -207,7 +207,8 @@ static __noinline bool fastpath_call(struct task_struct *t, struct thread *th,
 	if (q->inode != (u64)i || q->ino != inode_number(i) || q->gen != inode_generation(i))
 		return false;
 	if (write && q->block) {
-		if (!is_single_writer(th, t, q->host))
+		if (!is_single_writer_now(s, th, t, q->host) &&
+		    !single_writer_renew(th, t, q->host))
 			return false;
 		offset = fastpath_offset(q, f, regs, ret);
 		if (!ret && th->fresh.inode)
