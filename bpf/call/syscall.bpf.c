@@ -453,7 +453,7 @@ static __always_inline int call_ends(const struct pt_regs *regs, u64 nr, long re
 	shape = row->shape;
 	if ((!shape && !compat_counts(nr)) || !gate_open())
 		return 0;
-	t = current_task();
+	t = CURRENT_TASK;
 	if (!shape && !task_is_compat(t))
 		return 0;
 	th = thread_of(TASK(t, pid));

@@ -79,7 +79,7 @@ static __always_inline u32 preempt_count(void)
 
 static __always_inline bool task_is_compat(struct task_struct *t)
 {
-	return NUMBER_AT(t, struct task_struct___arm64, thread_info.flags) & TIF_32BIT;
+	return TASK((struct task_struct___arm64 *)t, thread_info.flags) & TIF_32BIT;
 }
 
 /* 32-bit calls have other numbers. These read and write. */
@@ -137,7 +137,7 @@ static __always_inline bool regs_in_call(const struct pt_regs *r)
 
 static __always_inline bool task_is_compat(struct task_struct *t)
 {
-	return NUMBER_AT(t, struct task_struct___x86, thread_info.status) & TS_COMPAT;
+	return TASK((struct task_struct___x86 *)t, thread_info.status) & TS_COMPAT;
 }
 
 /* The preemption count of the current thread, with the bits of include/linux/preempt.h. It is a

@@ -454,7 +454,8 @@ static __always_inline u32 inode_dev(const struct inode *i)
 /* The open file behind a descriptor of task `t`, which is the current one, or NULL. */
 static __always_inline struct file *file_of_task(struct task_struct *t, u32 fd)
 {
-	struct files_struct *files = TASK(t, files);
+	/* of a trusted task, numbers alone are read without the cast */
+	struct files_struct *files = TASK(UNTRUSTED(t, struct task_struct), files);
 	struct fdtable *table = TASK(files, fdt);
 
 	if (fd >= TASK(table, max_fds))

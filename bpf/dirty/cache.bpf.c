@@ -220,7 +220,7 @@ SEC("tp_btf/writeback_dirty_folio")
 int PROBE(cache__dirty, struct folio *f, struct address_space *m)
 {
 	struct iot_state *s = run_state();
-	struct task_struct *me, *t;
+	struct task_struct *t;
 	struct thread *th;
 	struct inode *i;
 
@@ -229,10 +229,9 @@ int PROBE(cache__dirty, struct folio *f, struct address_space *m)
 	i = (struct inode *)POINTER_AT(m, struct address_space, host);
 	if (!i)
 		return 0;
-	me = CURRENT_TASK;
-	t = UNTRUSTED(me, struct task_struct);
+	t = CURRENT_TASK; /* trusted: its numbers are read without a check of the address */
 	th = thread_of(t->pid);
-	if (!is_single_writer_now(s, th, t, (u64)i) || !in_write_call(t, regs_of(me)))
+	if (!is_single_writer_now(s, th, t, (u64)i) || !in_write_call(t, regs_of(t)))
 		return folio_dirty(ctx, f, i);
 	/* the usual case */
 	cell_add(th->dirty_cell, 1, 0, 0, 0, false);
@@ -253,7 +252,7 @@ static __always_inline struct folio *buffer_folio(struct buffer_head *b)
 static __always_inline u64 buffer_offset(struct buffer_head *b, struct folio *f)
 {
 	return ((u64)NUMBER_AT(f, struct folio, index) << PAGE_SHIFT) +
-	       (POINTER_AT(b, struct buffer_head, b_data) & ((folio_pages(f) << PAGE_SHIFT) - 1));
+	       ((u64)b->b_data & ((folio_pages(f) << PAGE_SHIFT) - 1));
 }
 
 /* A block of a device is dirtied. A checkpoint writes buffers and leaves their folio dirty, so no
@@ -294,7 +293,7 @@ static __noinline int buffer_dirty(struct buffer_head *b, struct folio *f, struc
 		return structure_dirty(b, f, i);
 	if ((inode_mode(i) & S_IFMT) != S_IFREG)
 		return 0;
-	dirty = NUMBER_AT(b, struct buffer_head, b_state) & BH_DIRTY;
+	dirty = b->b_state & BH_DIRTY;
 	task_op = task_op_now(t);
 	if (dirty && task_op <= TASK_OP_COPY && !(t->flags & PF_KTHREAD))
 		return 0;
@@ -347,7 +346,7 @@ SEC("tp_btf/block_dirty_buffer")
 int PROBE(cache__buffer, struct buffer_head *b)
 {
 	struct iot_state *s = run_state();
-	struct task_struct *me, *t;
+	struct task_struct *t;
 	struct thread *th;
 	struct inode *i;
 	struct folio *f;
@@ -359,17 +358,16 @@ int PROBE(cache__buffer, struct buffer_head *b)
 	i = f ? folio_inode(f) : NULL;
 	if (!i)
 		return 0;
-	me = CURRENT_TASK;
-	t = UNTRUSTED(me, struct task_struct);
+	t = CURRENT_TASK;
 	th = thread_of(t->pid);
-	if (!is_single_writer_now(s, th, t, (u64)i) || !in_write_call(t, regs_of(me)) ||
+	if (!is_single_writer_now(s, th, t, (u64)i) || !in_write_call(t, regs_of(t)) ||
 	    (inode_mode(i) & S_IFMT) != S_IFREG)
 		return buffer_dirty(b, f, i);
 	/* the usual case */
-	if (NUMBER_AT(b, struct buffer_head, b_state) & BH_DIRTY)
+	if (b->b_state & BH_DIRTY)
 		return 0;
 	off = buffer_offset(b, f);
-	bytes = NUMBER_AT(b, struct buffer_head, b_size);
+	bytes = b->b_size;
 	dirtied_in_call(th, (u64)i, off, bytes, true);
 	fresh_note(&th->fresh, i, off, bytes);
 	return 0;

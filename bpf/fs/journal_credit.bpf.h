@@ -51,14 +51,14 @@ struct {
 /* The system call that the current thread is in, also one that is not in the table. */
 static __always_inline u16 journal_call(void)
 {
-	struct task_struct *t = current_task();
+	struct task_struct *t = CURRENT_TASK;
 	const struct pt_regs *regs;
 
 	if (t->flags & PF_KTHREAD)
 		return PUT_KERNEL;
 	if (is_worker(t))
 		return PUT_WORKER;
-	regs = current_regs();
+	regs = regs_of(t);
 	if (!regs_in_call(regs))
 		return PUT_FAULT;
 	if (task_is_compat(t) || regs_nr(regs) > 0xffff - PUT_CALL)
