@@ -79,7 +79,7 @@ whole() {
 	run timeout -s KILL 3 cat /proc/*/cmdline
 	[ "$status" = 137 ] || skip "memory of processes cannot be locked like this here"
 	# shellcheck disable=SC2046 # words
-	timeout 60 "$trace" --all -d 5 -o "$store" -- $(somebody) >/dev/null 2>said.txt || fail "status $?: $(<said.txt)"
+	timeout 60 "$trace" --layers syscall --all -d 5 -o "$store" -- $(somebody) >/dev/null 2>said.txt || fail "status $?: $(<said.txt)"
 	whole
 	timeout 60 "$trace" --systems >list 2>said.txt || fail "status $?"
 	grep -q 'does not let itself be looked at' said.txt || fail "$(<said.txt)"
@@ -97,7 +97,7 @@ helped() {
 
 @test "a process whose memory is locked: signals end a run, and no helper stays" {
 	lock_memory
-	IOT_OF=$place "$trace" --all -o "$store" 2>said.txt 3>&- &
+	IOT_OF=$place "$trace" --layers syscall --all -o "$store" 2>said.txt 3>&- &
 	pid=$!
 	wait_for grep -q recording said.txt
 	helped
@@ -122,7 +122,7 @@ helped() {
 	kill -STOP "$daemon"
 	timeout 60 "$trace" --systems >list 2>said.txt || fail "status $?"
 	# shellcheck disable=SC2046 # words
-	timeout 60 "$trace" --all -d 5 -o "$store" -- $(somebody) >/dev/null 2>said.txt || fail "status $?: $(<said.txt)"
+	timeout 60 "$trace" --layers syscall --all -d 5 -o "$store" -- $(somebody) >/dev/null 2>said.txt || fail "status $?: $(<said.txt)"
 	whole
 }
 
@@ -183,12 +183,12 @@ helped() {
 
 @test "where /proc hides processes of others, the traced ones have names all the same" {
 	# shellcheck disable=SC2016,SC2046 # its own words
-	unshare -m --propagation private sh -c 'mount -t proc -o hidepid=2 proc /proc && exec "$@"' sh "$trace" -q -o "$store" -- $(somebody) >/dev/null
+	unshare -m --propagation private sh -c 'mount -t proc -o hidepid=2 proc /proc && exec "$@"' sh "$trace" -q --layers syscall -o "$store" -- $(somebody) >/dev/null
 	whole
 }
 
 @test "who looks is not root, and keeps the capabilities for looking and nothing else" {
-	"$trace" -q -o "$store" -- sh -c 'keeper=$(pgrep -P $PPID -x iot-trace-keep); for p in $keeper $(pgrep -P $keeper -x iot-trace-look); do
+	"$trace" -q --layers syscall -o "$store" -- sh -c 'keeper=$(pgrep -P $PPID -x iot-trace-keep); for p in $keeper $(pgrep -P $keeper -x iot-trace-look); do
 		cat /proc/$p/status; done' >status.txt
 	of() { awk -v name="$1" -v field="$2:" '$1 == "Name:" { is = $2 == name } is && $1 == field { print $2 }' status.txt | sort -u; }
 	same "the keeper's" "$(of iot-trace-keep CapPrm)" 00000000000800e6

@@ -15,18 +15,18 @@ teardown() {
 lacks() { [ ! -e "$1" ]; }
 
 @test "a descriptor gets one line, and the command does not have it" {
-	"$trace" -q --ready 5 -o run.jsonl -- sh -c '[ ! -e /proc/self/fd/5 ]; echo $? >status' 5>line
+	"$trace" --layers syscall -q --ready 5 -o run.jsonl -- sh -c '[ ! -e /proc/self/fd/5 ]; echo $? >status' 5>line
 	grep -qE '^ready [0-9]+\.[0-9]{2}$' line || fail "$(<line)"
 	same "lines" "$(wc -l <line)" 1
 	same "the command has it" "$(<status)" 0
-	"$trace" -q --ready 1 -o run.jsonl -- true >line
+	"$trace" --layers syscall -q --ready 1 -o run.jsonl -- true >line
 	grep -qE '^ready [0-9]+\.[0-9]{2}$' line || fail "standard output: $(<line)"
 }
 
 @test "a file appears when recording has begun; all from then on is recorded" {
 	echo "ready 7.00" >began
 	mkfifo wait
-	"$trace" -q --ready began -o wait --format jsonl -o "$store" --settle none 3>&- &
+	"$trace" --layers syscall -q --ready began -o wait --format jsonl -o "$store" --settle none 3>&- &
 	pids+=($!)
 	until_true lacks began
 	sleep 0.3
@@ -46,13 +46,13 @@ lacks() { [ ! -e "$1" ]; }
 	mkfifo fifo
 	cat fifo >line 3>&- &
 	pids+=($!)
-	"$trace" -q --ready fifo -o run.jsonl -- true
+	"$trace" --layers syscall -q --ready fifo -o run.jsonl -- true
 	wait "${pids[0]}"
 	pids=()
 	grep -qE '^ready [0-9]+\.[0-9]{2}$' line || fail "$(<line)"
 	exec 5> >(:)
 	sleep 0.3
-	"$trace" --ready 5 -o run.jsonl -- true 2>err
+	"$trace" --layers syscall --ready 5 -o run.jsonl -- true 2>err
 	exec 5>&-
 	grep -q "nobody waits any more at --ready 5" err
 }
@@ -68,7 +68,7 @@ lacks() { [ ! -e "$1" ]; }
 		[ "$name" != "''" ] || name=
 		echo kept >run.jsonl
 		got=0
-		"$trace" -q --ready "$name" -o run.jsonl -- touch ran 2>err 3</dev/null 9>&- || got=$?
+		"$trace" --layers syscall -q --ready "$name" -o run.jsonl -- touch ran 2>err 3</dev/null 9>&- || got=$?
 		same "status of '$name'" "$got" "$status"
 		same "lines of '$name'" "$(wc -l <err)" 1
 		grep -qF -- "${said#9=}" err || fail "'$name': $(<err)"
@@ -77,21 +77,21 @@ lacks() { [ ! -e "$1" ]; }
 	same "mine" "$(<mine)" mine
 	[ ! -e ran ]
 	got=0
-	"$trace" --ready a --ready b -- true 2>err || got=$?
+	"$trace" --layers syscall --ready a --ready b -- true 2>err || got=$?
 	same "status of two" "$got" 2
 	grep -q "given twice" err
-	"$trace" -q --ready earlier -o run.jsonl -- true
+	"$trace" --layers syscall -q --ready earlier -o run.jsonl -- true
 	grep -qE '^ready [0-9]+\.[0-9]{2}$' earlier
 }
 
 @test "a run that cannot begin leaves no file, and removes none but an earlier run's" {
 	mkdir small
-	"$trace" -q --ready began -o run.jsonl -- ./none 2>err || :
+	"$trace" --layers syscall -q --ready began -o run.jsonl -- ./none 2>err || :
 	[ ! -e began ]
 	printf 'x' >broken
 	chmod +x broken
 	got=0
-	"$trace" -q --ready began -o none/run.jsonl -- true 2>err || got=$?
+	"$trace" --layers syscall -q --ready began -o none/run.jsonl -- true 2>err || got=$?
 	same status "$got" 1
 	[ ! -e began ]
 }
@@ -115,26 +115,26 @@ PY
 @test "the service manager hears READY=1 once; with a command nothing" {
 	need python3 python3-minimal
 	for address in "$PWD/socket" "@iot-ready-$$-$BATS_TEST_NUMBER"; do
-		[[ $(manager "$address" "$trace" -q -d 0.1 -o run.jsonl) =~ ^READY=1\|STATUS=recording,\ attached\ in\ [0-9.]+\ s\|$ ]]
+		[[ $(manager "$address" "$trace" --layers syscall -q -d 0.1 -o run.jsonl) =~ ^READY=1\|STATUS=recording,\ attached\ in\ [0-9.]+\ s\|$ ]]
 	done
 	rm socket
-	same "with a command" "$(manager "$PWD/socket" "$trace" -q -o run.jsonl -- true)" nothing
+	same "with a command" "$(manager "$PWD/socket" "$trace" --layers syscall -q -o run.jsonl -- true)" nothing
 	rm socket
 	for address in "$PWD/none" relative "/$(printf '%0200d' 1)"; do
-		NOTIFY_SOCKET=$address "$trace" -d 0.1 -o run.jsonl 2>err
+		NOTIFY_SOCKET=$address "$trace" --layers syscall -d 0.1 -o run.jsonl 2>err
 		grep -q "manager of services" err || fail "$address: $(<err)"
 	done
 }
 
 @test "-q says when recording began if that took more than a second, and only then" {
 	mkfifo wait
-	"$trace" -q -o wait --format jsonl -- true 2>err 3>&- &
+	"$trace" --layers syscall -q -o wait --format jsonl -- true 2>err 3>&- &
 	pids+=($!)
 	sleep 1.1
 	cat wait >run.jsonl
 	wait "${pids[0]}"
 	pids=()
 	same "said" "$(sed -E 's/[1-9][0-9]*\.[0-9]{2} s/N s/' err)" "iot-trace: recording, attached in N s"
-	"$trace" -q -o run.jsonl -- true 2>err
+	"$trace" --layers syscall -q -o run.jsonl -- true 2>err
 	[ ! -s err ] || grep -qE '^iot-trace: recording, attached in [1-9][0-9]*\.[0-9]{2} s$' err || fail "$(<err)"
 }

@@ -42,7 +42,7 @@ teardown() {
 	mount -t tmpfs -o size=64k none small
 	mounted=$PWD/small
 	status=0
-	"$trace" -q -o small/run.jsonl -o "$store" -- sh -c 'dd if=/dev/zero of=/dev/null bs=1 count=20000 status=none
+	"$trace" -q --layers syscall -o small/run.jsonl -o "$store" -- sh -c 'dd if=/dev/zero of=/dev/null bs=1 count=20000 status=none
 		sleep 1.2; dd if=/dev/zero of=f bs=4099 count=23 status=none; exit 7' 2> err.log || status=$?
 	same status "$status" 1
 	same "lines on stderr" "$(messages err.log | wc -l)" 1
@@ -54,7 +54,7 @@ teardown() {
 
 @test "a reader that leaves one of two outputs leaves the other whole, with status 141" {
 	status=0
-	bash -c 'set -o pipefail; "$0" -q -o - -o "$1" -- sh -c "dd if=/dev/zero of=/dev/null bs=1 count=20000 status=none
+	bash -c 'set -o pipefail; "$0" -q --layers syscall -o - -o "$1" -- sh -c "dd if=/dev/zero of=/dev/null bs=1 count=20000 status=none
 		sleep 1.2; dd if=/dev/zero of=f bs=4099 count=23 status=none" | head -n 1 > first.txt; exit "${PIPESTATUS[0]}"' "$trace" "$store" 2> err.log || status=$?
 	same status "$status" 141
 	empty "messages" "$(messages err.log)"
@@ -65,16 +65,16 @@ teardown() {
 @test "SIGXFSZ is a message, not a death, in both programs; the command still gets it" {
 	need prlimit util-linux
 	status=0
-	prlimit --fsize=20000 "$trace" -q -o run.jsonl --format jsonl -o - -- sh -c 'dd if=/dev/zero of=/dev/null bs=1 count=2000 status=none; dd if=/dev/zero of=f bs=30000 count=1 status=none' 2> err.log |
+	prlimit --fsize=20000 "$trace" -q --layers syscall -o run.jsonl --format jsonl -o - -- sh -c 'dd if=/dev/zero of=/dev/null bs=1 count=2000 status=none; dd if=/dev/zero of=f bs=30000 count=1 status=none' 2> err.log |
 		cat > whole.jsonl || status=${PIPESTATUS[0]}
 	grep -q "run.jsonl: cannot write: File too large" err.log
 	tail -n 1 whole.jsonl | grep -q '"t":"end"'
 	same "the command was ended by SIGXFSZ" "$(tail -n 1 whole.jsonl | grep -o '"status":[0-9]*')" '"status":153'
 	status=0
-	prlimit --fsize=30000 "$trace" -q -o "$store" -- true 2> err.log || status=$?
+	prlimit --fsize=30000 "$trace" -q --layers syscall -o "$store" -- true 2> err.log || status=$?
 	same "status with a store" "$status" 1
 	grep -q "run.sqlite.*File too large" err.log
-	"$trace" -q -o small.sqlite -- true
+	"$trace" -q --layers syscall -o small.sqlite -- true
 	status=0
 	prlimit --fsize=1000 "$analyze" amplification small.sqlite > answer.txt 2> err.log || status=$?
 	same "status of iot-analyze" "$status" 1
@@ -98,9 +98,9 @@ sys.exit(p.wait())' "$@"
 
 @test "non-blocking standard output is written whole: text, table, JSON Lines, reports" {
 	need python3 python3-minimal
-	traced -- dd if=/dev/zero of=f bs=512 count=4001 status=none
+	traced --layers syscall -- dd if=/dev/zero of=f bs=512 count=4001 status=none
 	for form in text table jsonl; do
-		nonblocking "$form.txt" "$trace" -q -o - --format "$form" -- dd if=/dev/zero of=f bs=512 count=4001 status=none
+		nonblocking "$form.txt" "$trace" -q --layers syscall -o - --format "$form" -- dd if=/dev/zero of=f bs=512 count=4001 status=none
 	done
 	same "lines of text" "$(grep -c 'APPLICATION.*APP_WRITE ' text.txt)" 4001
 	same "lines of the table" "$(awk '$3 == "SYSCALL_WRITE" && $6 == "dd"' table.txt | wc -l)" 4001
@@ -247,8 +247,8 @@ behind_signal() { # CALLS [all]
 
 @test "iot-analyze ends with each signal within a second, whatever it waits for" {
 	need python3 python3-minimal
-	"$trace" -q -o "$store" -- true
-	"$trace" -q -o run.jsonl -- true
+	"$trace" -q --layers syscall -o "$store" -- true
+	"$trace" -q --layers syscall -o run.jsonl -- true
 	cat > many.sql <<-'SQL'
 		-- title: Many
 		-- table: many: Rows

@@ -68,7 +68,14 @@ class Run:
 
 
 def busy():
-    return subprocess.Popen(BUSY, stderr=subprocess.DEVNULL)
+    """It is stopped until the tracer is there: go()."""
+    load = subprocess.Popen(BUSY, stderr=subprocess.DEVNULL)
+    load.send_signal(signal.SIGSTOP)
+    return load
+
+
+def go(load):
+    load.send_signal(signal.SIGCONT)
 
 
 def blocked(form, stdout, held, limit=None, others=()):
@@ -77,6 +84,7 @@ def blocked(form, stdout, held, limit=None, others=()):
     args = ["--settle", "none", "--layers", "syscall", "--pid", str(load.pid), "-o", "-", "--format", form, *others]
     run = Run((["-d", str(limit)] if limit else []) + args, stdout, held=[load, *held])
     run.says("recording, attached")
+    go(load)
     return run
 
 
@@ -133,6 +141,7 @@ def messages_full(limit):
     until = time.monotonic() + 60
     while not os.path.getsize(FOLDER + "/messages.jsonl") and time.monotonic() < until:
         time.sleep(0.05)
+    go(load)
     return run
 
 
@@ -141,6 +150,7 @@ def locked_store(limit):
     load, path = busy(), FOLDER + "/locked.sqlite"
     run = Run((["-d", str(limit)] if limit else []) + ["--settle", "none", "--layers", "syscall", "--pid", str(load.pid), "-o", path], held=[load])
     run.says("recording, attached")
+    go(load)
     db = sqlite3.connect(path, timeout=20, isolation_level=None)
     db.execute("BEGIN IMMEDIATE")
     run.databases.append(db)

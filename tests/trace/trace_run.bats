@@ -42,7 +42,7 @@ complete() { tail -n 1 "$1" | grep -q '"t":"end"'; }
 
 @test "the status of the command is returned and said" {
 	status=0
-	"$trace" -o run.jsonl -- sh -c 'exit 7' 2> err.log || status=$?
+	"$trace" --layers syscall -o run.jsonl -- sh -c 'exit 7' 2> err.log || status=$?
 	same status "$status" 7
 	grep -q "status 7" err.log
 	grep -q '"status":7' run.jsonl
@@ -51,7 +51,7 @@ complete() { tail -n 1 "$1" | grep -q '"t":"end"'; }
 
 @test "a command killed by a signal is 128 and the signal's number" {
 	status=0
-	"$trace" -q -o run.jsonl -- sh -c 'kill -TERM $$' 2> err.log || status=$?
+	"$trace" -q --layers syscall -o run.jsonl -- sh -c 'kill -TERM $$' 2> err.log || status=$?
 	same status "$status" 143
 	complete run.jsonl
 	empty "messages" "$(messages err.log)"
@@ -80,7 +80,7 @@ complete() { tail -n 1 "$1" | grep -q '"t":"end"'; }
 }
 
 @test "with a duration and a command the run ends first, and the command runs on" {
-	"$trace" -d 0.5 --settle none -o run.jsonl -- sh -c 'echo $$ > pid; exec sleep 300' 2> err.log
+	"$trace" -d 0.5 --layers syscall --settle none -o run.jsonl -- sh -c 'echo $$ > pid; exec sleep 300' 2> err.log
 	complete run.jsonl
 	pid=$(cat pid)
 	grep -q "still runs as process $pid" err.log
@@ -90,7 +90,7 @@ complete() { tail -n 1 "$1" | grep -q '"t":"end"'; }
 
 @test "a duration ends although events come faster than a store takes them" {
 	status=0
-	timeout 100 "$trace" -q -d 1 --settle none -o run.sqlite -- sh -c 'echo $$ > pid; exec dd if=/dev/zero of=/dev/null bs=1' || status=$?
+	timeout 100 "$trace" -q -d 1 --layers syscall --settle none -o run.sqlite -- sh -c 'echo $$ > pid; exec dd if=/dev/zero of=/dev/null bs=1' || status=$?
 	kill "$(cat pid)"
 	same status "$status" 0
 	same "seconds" "$(sql 'SELECT MIN(sec), COUNT(DISTINCT sec) >= 1 FROM agg')" "0 1"
@@ -98,7 +98,7 @@ complete() { tail -n 1 "$1" | grep -q '"t":"end"'; }
 
 @test "a reader that leaves ends the run quietly with 141" {
 	status=0
-	timeout 120 bash -c 'set -o pipefail; "$0" -q -o - | head -n 1 > first.txt; exit "${PIPESTATUS[0]}"' "$trace" 2> err.log || status=$?
+	timeout 120 bash -c 'set -o pipefail; "$0" -q --layers syscall -o - | head -n 1 > first.txt; exit "${PIPESTATUS[0]}"' "$trace" 2> err.log || status=$?
 	same status "$status" 141
 	grep -q '"t":"run"' first.txt
 	empty "messages" "$(messages err.log)"
@@ -109,7 +109,7 @@ complete() { tail -n 1 "$1" | grep -q '"t":"end"'; }
 	mount -t tmpfs -o size=64k none small
 	mounted=$PWD/small
 	status=0
-	"$trace" -q -o small/run.jsonl -o run.sqlite -- dd if=/dev/zero of=/dev/null bs=1 count=20000 status=none 2> err.log || status=$?
+	"$trace" -q --layers syscall -o small/run.jsonl -o run.sqlite -- dd if=/dev/zero of=/dev/null bs=1 count=20000 status=none 2> err.log || status=$?
 	same status "$status" 1
 	same "lines" "$(messages err.log | wc -l)" 1
 	grep -q "small/run.jsonl" err.log
@@ -123,7 +123,7 @@ complete() { tail -n 1 "$1" | grep -q '"t":"end"'; }
 	mounted=$PWD/small
 	store=$PWD/small/run.sqlite
 	status=0
-	"$trace" -q -o "$store" -- dd if=/dev/zero of=/dev/null bs=1 count=200000 status=none 2> err.log || status=$?
+	"$trace" -q --layers syscall -o "$store" -- dd if=/dev/zero of=/dev/null bs=1 count=200000 status=none 2> err.log || status=$?
 	same status "$status" 1
 	grep -q "small/run.sqlite" err.log
 	same "ends" "$(sqlite3 "$store" 'SELECT COUNT(*) FROM run_end')" 0
@@ -167,12 +167,12 @@ complete() { tail -n 1 "$1" | grep -q '"t":"end"'; }
 	[ "$(awk '/^Uid/ { print $2 }' "/proc/$tracer/status")" != 0 ] || fail "the tracer is root while it records"
 	kill "$(cat pid)"
 	finished
-	"$trace" -q -o run.jsonl -- cat < input > output
+	"$trace" -q --layers syscall -o run.jsonl -- cat < input > output
 	same "input" "$(cat output)" input
 }
 
 @test "with data on standard output the command's output goes to standard error" {
-	"$trace" -q -o - -- echo from-the-command > out.jsonl 2> err.log
+	"$trace" -q --layers syscall -o - -- echo from-the-command > out.jsonl 2> err.log
 	same "stderr" "$(messages err.log)" from-the-command
 	if grep -q from-the-command <(grep -v cmdline out.jsonl | grep -v '"command"'); then fail "mixed"; fi
 	same "broken lines" "$(sqlite3 :memory: "CREATE TABLE t(j)" ".mode ascii" ".separator '	' '
