@@ -17,6 +17,19 @@
 # The Debian package that has mkfs.TYPE.
 declare -A mkfs_package=([ext2]=e2fsprogs [ext3]=e2fsprogs [ext4]=e2fsprogs [xfs]=xfsprogs [btrfs]=btrfs-progs [f2fs]=f2fs-tools)
 
+# A command, up to three times: mkfs.btrfs asks each loop device for its file, and fails where somebody releases one at that moment.
+again() { # COMMAND...
+	local try status=0
+
+	for try in 1 2 3; do
+		"$@" && return
+		status=$?
+		[ "$status" = 1 ] || break
+		sleep "0.$try"
+	done
+	return "$status"
+}
+
 # Background initialisation would write to the device whenever it likes; small ext4 images would get blocks of 1 KiB.
 # Array IOT_MKFS: the words of the call, for those who say how the file system was made.
 fs_make() { # TYPE MKFS_OPTIONS...
@@ -37,7 +50,7 @@ fs_make() { # TYPE MKFS_OPTIONS...
 		return 127
 	}
 	IOT_MKFS+=("$@")
-	lim 120 "${IOT_MKFS[@]}" "$IOT_DEV" >&2 # btrfs prints a note, even so
+	again lim 120 "${IOT_MKFS[@]}" "$IOT_DEV" >&2 # btrfs prints a note, even so
 }
 
 fs_up() { # TYPE SIZE MKFS_OPTIONS...
