@@ -25,9 +25,11 @@ int PROBE(file__dirtied, struct folio *f, struct address_space *m)
 	i = (struct inode *)POINTER_AT(m, struct address_space, host);
 	if (!i || is_single_writer(thread_of(t->pid), t, (u64)i))
 		return 0;
-	c = ctx_make();
-	if (!c || (inode_number(i) == BTRFS_TREES_INODE && is_on(i, BTRFS_MAGIC)))
+	if (inode_number(i) == BTRFS_TREES_INODE && is_on(i, BTRFS_MAGIC))
 		return 0; /* the inode of its trees, no file */
+	c = ctx_make();
+	if (!c)
+		return 0;
 	if (is_blockdev(i)) {
 		range_look(c);
 		if (c->call && c->write && c->target.inode == (u64)i)

@@ -72,6 +72,12 @@ static __always_inline enum task_op task_op_now(struct task_struct *t)
 	return task_op_current();
 }
 
+/* True in a call or request that only writes back: it has copied nothing. */
+static __always_inline bool only_syncs(void)
+{
+	return task_op_current() == TASK_OP_SYNC;
+}
+
 static __always_inline enum task_op aio_task_op(struct task_ctx *c, struct inode *i)
 {
 	return aio_writes(c, (u64)i) ? TASK_OP_WRITE : TASK_OP_OTHER;

@@ -429,6 +429,8 @@ static __always_inline int page_writeback(struct folio *f, struct inode *i,
 
 	if (!f || !i || !wbc || !gate_open())
 		return 0;
+	if (cfg.light && only_syncs())
+		return 0;
 	c = current_task()->flags & PF_KTHREAD ? NULL : ctx_make();
 	if (cfg.light)
 		return writes_cached(c, inode_itself(i)) ?

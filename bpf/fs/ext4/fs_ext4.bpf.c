@@ -460,7 +460,7 @@ int PROBE(ext4__writepages, struct inode *i, struct writeback_control *wbc)
 	work_inode_note(FN_EXT4_CONVERT,
 			(s64)bpf_core_field_offset(struct ext4_inode_info, vfs_inode) -
 			(s64)bpf_core_field_offset(struct ext4_inode_info, i_rsv_conversion_work));
-	if (!i || !wbc || !gate_open() || current_task()->flags & PF_KTHREAD)
+	if (!i || !wbc || !gate_open() || current_task()->flags & PF_KTHREAD || only_syncs())
 		return 0;
 	c = ctx_make();
 	if (!c || c->behalf == BEHALF_FASTCOMMIT) /* of any file, and any dirty page of its range */
