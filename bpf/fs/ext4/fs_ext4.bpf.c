@@ -447,6 +447,21 @@ static __noinline u64 aio_written(struct task_ctx *c, u64 inode, u64 from, u64 b
 	return s.t.len;
 }
 
+/* True when what the current thread has written back may be what its call in progress wrote. A call
+ * such as fsync() writes nothing itself. */
+static __always_inline bool writes_back_own(void)
+{
+	struct task_struct *t = CURRENT_TASK;
+	const struct pt_regs *regs = regs_of(t);
+
+	if (is_worker(t))
+		return true;
+	if (!regs_in_call(regs) || regs_nr(regs) >= IOT_MAX_SYSCALL)
+		return false;
+	return call_row(regs_nr(regs))->write ||
+	       call_row(regs_nr(regs))->shape == SHAPE_AIO_SUBMIT;
+}
+
 /* ext4_writepages: a call with O_SYNC or RWF_DSYNC submits what it wrote before it returns, and the
  * range that is written back is what it copied. */
 SEC("tp_btf/ext4_writepages")
@@ -464,6 +479,8 @@ int PROBE(ext4__writepages, struct inode *i, struct writeback_control *wbc)
 		return 0;
 	c = ctx_make();
 	if (!c || c->behalf == BEHALF_FASTCOMMIT) /* of any file, and any dirty page of its range */
+		return 0;
+	if (!c->uring.req && !writes_back_own())
 		return 0;
 	from = wbc->range_start;
 	to = wbc->range_end;
