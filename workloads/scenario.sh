@@ -18,7 +18,7 @@
 declare -A mkfs_package=([ext2]=e2fsprogs [ext3]=e2fsprogs [ext4]=e2fsprogs [xfs]=xfsprogs [btrfs]=btrfs-progs [f2fs]=f2fs-tools)
 
 # A command, up to three times: mkfs.btrfs asks each loop device for its file, and fails where somebody releases one at that moment.
-again() { # COMMAND...
+mkfs_again() { # COMMAND...
 	local try status=0
 
 	for try in 1 2 3; do
@@ -50,7 +50,7 @@ fs_make() { # TYPE MKFS_OPTIONS...
 		return 127
 	}
 	IOT_MKFS+=("$@")
-	again lim 120 "${IOT_MKFS[@]}" "$IOT_DEV" >&2 # btrfs prints a note, even so
+	mkfs_again lim 120 "${IOT_MKFS[@]}" "$IOT_DEV" >&2 # btrfs prints a note, even so
 }
 
 fs_up() { # TYPE SIZE MKFS_OPTIONS...

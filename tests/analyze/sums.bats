@@ -20,12 +20,13 @@ setup_file() {
 		UPDATE device SET bottom = leaf;
 		INSERT INTO device(run, dev, name, type, leaf) VALUES (1, (8 << 20) + 1, 'sda1', 'partition', 0);
 		UPDATE run SET layers = 'syscall,uring,cache,fs,block,net';
+		CREATE TEMP TABLE hows AS SELECT id, ROW_NUMBER() OVER () - 1 AS n FROM how;
 		CREATE TEMP TABLE mix AS SELECT *, (k * 7919 + c * 104729 + s * 1299709 + f * 15485863) % 1000003 AS x
 			FROM (SELECT k.id AS k, c.id AS c, s.id AS s, f.value AS f FROM kind k, cause c, sub s, json_each('[0, 1, 2, 4, 33]') f);
 		INSERT INTO agg(run, sec, kind, owner, dev, cause, how, sub, flags, ops, errors, bytes, touched, timed, lat_ns, max_ns)
-			SELECT 1, x % 4, k, x / 7 % 10, CASE x % 5 WHEN 0 THEN NULL WHEN 1 THEN (8 << 20) + 1 ELSE 7 << 20 END, c, x % (SELECT COUNT(*) FROM how), s, f,
+			SELECT 1, x % 4, k, x / 7 % 10, CASE x % 5 WHEN 0 THEN NULL WHEN 1 THEN (8 << 20) + 1 ELSE 7 << 20 END, c, (SELECT id FROM hows WHERE n = x % (SELECT COUNT(*) FROM hows)), s, f,
 			       5 + x % 13, x % 3, x * 17, x * 19, 5 + x % 13, x, x FROM mix WHERE x % 6 = 0
-			UNION ALL SELECT 1, 4 + x % 3, k, x / 7 % 10, CASE x % 5 WHEN 0 THEN NULL WHEN 1 THEN (8 << 20) + 1 ELSE 7 << 20 END, c, x % (SELECT COUNT(*) FROM how), s, f,
+			UNION ALL SELECT 1, 4 + x % 3, k, x / 7 % 10, CASE x % 5 WHEN 0 THEN NULL WHEN 1 THEN (8 << 20) + 1 ELSE 7 << 20 END, c, (SELECT id FROM hows WHERE n = x % (SELECT COUNT(*) FROM hows)), s, f,
 			       2, 0, x, x, 2, x, x FROM mix WHERE x % 6 = 0
 			UNION ALL SELECT 1, 5, k.id, 4 + k.id % 2, 7 << 20, c.id, 1, 0, 0, 3, 0, 0, 8192 + k.id, 3, 1, 1 FROM kind k JOIN cause c ON c.name = 'discard'
 				WHERE k.name IN ('block_zeroes', 'block_discard');

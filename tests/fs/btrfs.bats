@@ -72,7 +72,7 @@ trees_are_dumped() { # COPIES_ON_THE_DEVICE TRACER_OPTIONS...
 		trees_are_dumped 2 --dev "${IOT_DEV#/dev/}"
 		all_known "$delta"
 		fs_umount
-		again mkfs.btrfs -q -f -m single "$IOT_DEV" 2> mkfs.txt
+		mkfs_again mkfs.btrfs -q -f -m single "$IOT_DEV" 2> mkfs.txt
 		mount -o noatime "$IOT_DEV" "$IOT_MNT"
 		trees_are_dumped 1 --dev "${IOT_DEV#/dev/}"
 		all_known "$delta"
@@ -90,7 +90,7 @@ trees_are_dumped() { # COPIES_ON_THE_DEVICE TRACER_OPTIONS...
 		release() { fs_umount; losetup -d "$other"; }
 		trap release EXIT
 		fs_umount
-		again mkfs.btrfs -q -f -m raid1 -d raid1 "$IOT_DEV" "$other" 2> mkfs.txt
+		mkfs_again mkfs.btrfs -q -f -m raid1 -d raid1 "$IOT_DEV" "$other" 2> mkfs.txt
 		btrfs device scan "$other" > scan.txt
 		mount -o noatime "$IOT_DEV" "$IOT_MNT"
 		trees_are_dumped 1
@@ -125,7 +125,7 @@ over_disks() { # PROFILE DISKS SIZE
 		others+=("$one")
 		devices+=", '$(tr -d '\n' < "/sys/block/${one#/dev/}/dev")'"
 	done
-	again mkfs.btrfs -q -f -m "$1" -d "$1" "$IOT_DEV" "${others[@]}" 2> mkfs.txt
+	mkfs_again mkfs.btrfs -q -f -m "$1" -d "$1" "$IOT_DEV" "${others[@]}" 2> mkfs.txt
 	btrfs device scan "${others[@]}" > scan.txt
 	mount -o noatime,commit=300 "$IOT_DEV" "$IOT_MNT" # nothing is written beside the run
 	sync -f "$IOT_MNT"

@@ -403,7 +403,7 @@ leaf_agrees() { # BYTES
 	need blkzone util-linux
 	need mkfs.btrfs btrfs-progs
 	zones_up
-	again mkfs.btrfs -q -f -O zoned -d single -m single "$leaf" >/dev/null
+	mkfs_again mkfs.btrfs -q -f -O zoned -d single -m single "$leaf" >/dev/null
 	mount -t btrfs -o noatime "$leaf" "$mnt"
 	sync -f "$mnt"
 	mark
