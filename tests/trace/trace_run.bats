@@ -146,7 +146,11 @@ complete() { tail -n 1 "$1" | grep -q '"t":"end"'; }
 	mkdir tmp
 	status=0
 	# a file system of its own: others write to the disk of the tests
-	body() { TMPDIR=$PWD/tmp "$trace" -- sh -c "head -c 8195 /dev/zero >'$IOT_MNT/f'; exit 3" >words.txt 2> err.log; }
+	body() {
+		: >"$IOT_MNT/f"
+		sync -f "$IOT_MNT"
+		TMPDIR=$PWD/tmp "$trace" -- sh -c "head -c 8195 /dev/zero >>'$IOT_MNT/f'; exit 3" >words.txt 2> err.log
+	}
 	with_fs ext4 64M -- body || status=$?
 	same status "$status" 3
 	same title "$(head -n 1 words.txt)" "What happened, in short"
