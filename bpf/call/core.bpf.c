@@ -3,6 +3,7 @@
  * an owner.
  */
 #include "owner.bpf.h"
+#include "workqueue.h"
 #include "thread.bpf.h"
 #include "program_copies.bpf.h"
 
@@ -295,25 +296,42 @@ static __always_inline u64 loop_file(u64 work, bool root)
 
 __noinline int uring_ring_end(u64 work); /* in uring.bpf.c */
 
+/* True for a work item of the current thread. One of a WQ_BH queue runs in a softirq, on top of any
+ * thread, which does not act for anybody else by that. */
+static __always_inline bool is_own_work(struct task_struct *t, u64 work)
+{
+	u64 thread, worker;
+
+	if (!HAS_WORKER_PRIVATE)
+		return true;
+	thread = TASK(t, flags) & PF_WQ_WORKER ?
+		POINTER_AT(t, struct task_struct, worker_private) : 0;
+	worker = thread ? POINTER_AT(thread, struct kthread, data) : 0;
+	return worker && POINTER_AT(worker, struct worker, current_work) == work;
+}
+
 /* A worker begins a work item, for whose owner it acts until it begins the next. There is no
  * program at workqueue_execute_end: a loop device has a work item for each request, so that
  * programs of work items were a third of all that ran. */
 SEC("tp_btf/workqueue_execute_start")
 int PROBE(core__work_begin, struct work_struct *w)
 {
-	struct task_ctx *c = ctx_find();
+	u64 work = number_of(w), inode;
 	u32 f = work_of(w);
-	u64 inode;
+	struct task_ctx *c;
 
+	if (!is_own_work(current_task(), work))
+		return 0;
+	c = ctx_find();
 	if (c)
 		c->behalf = BEHALF_NONE;
 	if (f == FN_LOOP_WORK || f == FN_LOOP_ROOT_WORK)
-		return behalf_begin(BEHALF_LOOP, loop_file(number_of(w), f == FN_LOOP_ROOT_WORK));
+		return behalf_begin(BEHALF_LOOP, loop_file(work, f == FN_LOOP_ROOT_WORK));
 	if (f == FN_URING_EXIT)
-		return uring_ring_end(number_of(w));
+		return uring_ring_end(work);
 	if (f != FN_EXT4_CONVERT && f != FN_XFS_CONVERT)
 		return 0;
-	inode = work_inode(number_of(w), f);
+	inode = work_inode(work, f);
 	return inode ? behalf_begin(BEHALF_INODE, inode) : 0;
 }
 #endif

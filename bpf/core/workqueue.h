@@ -22,6 +22,7 @@ struct pool_workqueue {
 };
 
 struct worker {
+	struct work_struct *current_work;
 	void *current_func;
 	struct pool_workqueue *current_pwq; /* the queue of its current work */
 };

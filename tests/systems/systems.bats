@@ -144,7 +144,7 @@ verified() {
 charged_to() { # SYSTEM
 	local all mine
 
-	nothing_lost "$UNDER_WAY"
+	nothing_lost "$UNDER_WAY" "$STRANGERS"
 	all=$(wrote 1)
 	mine=$(wrote "p.system = '$1'")
 	counted
