@@ -60,7 +60,7 @@ static const struct {
 	{ "hists", IOT_LIGHT_HISTS }, { "names", 1 << 20 }, { "files", 8192 },
 	{ "threads", 1 << 15 }, { "quicks", 1 << 13 },
 	{ "procs", 8192 }, { "writers", 8192 }, { "bios", 8192 }, { "requests", 4096 },
-	{ "txn_shares", 8192 }, { "homes", 2048 }, { "uppers", 2048 }, { "held", 1024 },
+	{ "txn_shares", 8192 }, { "uppers", 2048 }, { "held", 1024 },
 	{ "aios", 4096 }, { "aio_rings", 1024 }, { "aio_times", 32 }, { "urings", 4096 },
 	{ "late", 1024 }, { "btrfs_blocks", 4096 }, { "btrfs_extents", 4096 },
 	{ "btrfs_inodes", 2048 }, { "xfs_items", 8192 }, { "xfs_inodes", 8192 },
