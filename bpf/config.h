@@ -44,6 +44,9 @@ struct iot_config {
 	u32 bio_bits, request_bits;  /* log2 of the sets of tables `bios` and `requests` */
 	/* 1: owners of dirty pages are needed, by layer cache, fs or block */
 	u32 claims;
+	/* layers that are traced whole, with operations that move no bytes: bits 1 << LAYER_x */
+	u32 whole;
+	u32 hist_kinds;        /* kinds that have histograms: those below this number */
 	u32 copies;            /* 1: more programs than that of system calls have copies */
 	u32 object;            /* the number of this object, less than IOT_OBJECTS */
 	/* addresses of the kernel variables of these names; 0: this kernel has none */

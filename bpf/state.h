@@ -57,15 +57,17 @@ struct iot_cell_key {
 	u32 dev;
 	u8 kind, cause, how, sub;
 	/* FLAG_DIRECT, FLAG_FUA, FLAG_PASSED, and of writing calls FLAG_SYNC and FLAG_DSYNC; above
-	 * them CELL_CARRIER() */
+	 * them CELL_OP() and CELL_CARRIER() */
 	u32 flags;
 };
 
-/* The carrier is a part of the key of an aggregate that takes no space: the highest byte of its
- * flags. */
+/* Carrier and number within the kind (field `op` of an event) are parts of the key of an aggregate
+ * that take no space: the two highest bytes of its flags. */
 #define CELL_CARRIER_SHIFT 24
 #define CELL_CARRIER(carrier) ((u32)(carrier) << CELL_CARRIER_SHIFT)
-#define CELL_FLAGS (CELL_CARRIER(1) - 1)
+#define CELL_OP_SHIFT 16
+#define CELL_OP(op) ((u32)(u8)(op) << CELL_OP_SHIFT)
+#define CELL_FLAGS (CELL_OP(1) - 1)
 
 struct iot_cell {
 	u64 ops, errors, bytes, touched;
@@ -309,8 +311,8 @@ struct iot_fold {
 
 /* One histogram: of a kind, of a group of processes, and of files or of other descriptors (sockets,
  * pipes, ...). */
-#define IOT_HISTS (2 * IOT_HIST_GROUPS * KIND_MAX)
-#define IOT_HIST(kind, group, other) ((2 * (group) + (other)) * KIND_MAX + (kind))
+#define IOT_HISTS(kinds) (2 * IOT_HIST_GROUPS * (kinds))
+#define IOT_HIST(kind, group, other, kinds) ((2 * (group) + (other)) * (kinds) + (kind))
 
 /* --light: histograms of syncs and requests alone, by group of processes. A kind has row 0 when it
  * has none. */

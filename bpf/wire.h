@@ -27,6 +27,9 @@ enum iot_kind {
 	KIND_MAX
 };
 
+/* Kinds from here on are recorded only where their layer is traced whole. */
+#define KIND_WHOLE_FIRST KIND_MUNMAP
+
 enum iot_cause {
 #define CAUSE(sym, name, doc) CAUSE_##sym,
 #include "kinds.def"

@@ -39,7 +39,7 @@ struct hist {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, IOT_HISTS);
+	__uint(max_entries, IOT_HISTS(KIND_MAX));
 	__type(key, u32);
 	__type(value, struct hist);
 } hists SEC(".maps");
@@ -275,7 +275,7 @@ __noinline int hist_put(u32 owner, u32 kind, u32 type, u64 ns)
 	group = s && s->grouped ? bpf_map_lookup_elem(&groups, &at) : NULL;
 	if (group && *group >> IOT_GROUP_BITS == owner)
 		of = *group & (IOT_HIST_GROUPS - 1);
-	n = IOT_HIST(kind, of, other);
+	n = kind < cfg.hist_kinds ? IOT_HIST(kind, of, other, cfg.hist_kinds) : ~0u;
 	if (cfg.light) {
 		n = other ? 0 : IOT_LIGHT_ROW(kind);
 		if (!n)

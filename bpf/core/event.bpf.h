@@ -42,6 +42,7 @@ static __always_inline void event_fill(struct iot_event *e, u32 task, const stru
 	e->how = k->how;
 	e->sub = k->sub;
 	e->carrier = k->flags >> CELL_CARRIER_SHIFT;
+	e->op = k->flags >> CELL_OP_SHIFT;
 }
 
 static __always_inline void event_submit(struct iot_ring_event *r)

@@ -279,7 +279,7 @@ aggregate() {
 
 @test "contents of files without a known owner bound the writers of these files only" {
 	# 30 MB of nobody's contents on the device: of a file that dd did not write, then half of them of the one that it wrote
-	sqlite3 "$S" "INSERT INTO agg_total SELECT run, kind, 0, dev, cause, how, sub, carrier, flags, ops, errors, 30000000, touched, timed, lat_ns, max_ns FROM agg_total
+	sqlite3 "$S" "INSERT INTO agg_total SELECT run, kind, 0, dev, cause, how, sub, carrier, flags, op, ops, errors, 30000000, touched, timed, lat_ns, max_ns FROM agg_total
 		WHERE owner = 3 AND bytes = 10485760 AND kind IN (SELECT id FROM kind WHERE name IN ('block_write', 'fs_write'));
 		DELETE FROM agg_total WHERE owner = 0 AND bytes = 4096; DELETE FROM file_io;
 		INSERT INTO file_io VALUES (1, 1, 3, 0, 0, 0, 10, 10485760, 0, 0, 10485760, 0, 10485760), (1, 7, 0, 0, 0, 0, 0, 0, 0, 0, 30000000, 0, 30000000)"
@@ -457,7 +457,7 @@ of_a_log="UPDATE file SET component = 'wal' WHERE id = 1; INSERT INTO file (run,
 # Of 6 MiB that the file system submits in second 0, 4 are of the log; 4 MiB of the log follow in second 1. seconds VALUES: what the device completed
 seconds() {
 	store_with "$S" "$of_a_log; DELETE FROM agg WHERE kind = (SELECT id FROM kind WHERE name = 'block_write') AND owner = 3 AND dev = 7340032;
-		INSERT INTO agg SELECT 1, v.column1, k.id, 3, 7340032, c.id, 1, 0, NULL, 0, 1, 0, v.column2, 0, 0, 0, 0 FROM kind k, cause c, (VALUES $1) v
+		INSERT INTO agg SELECT 1, v.column1, k.id, 3, 7340032, c.id, 1, 0, NULL, 0, NULL, 1, 0, v.column2, 0, 0, 0, 0 FROM kind k, cause c, (VALUES $1) v
 			WHERE k.name = 'block_write' AND c.name = 'data';
 		INSERT INTO event (run, ts_ns, bytes, task, owner, file, dev, kind, cause) SELECT 1, v.column1, v.column2, 3, 3, v.column3, 7340032, k.id, c.id
 			FROM kind k, cause c, (VALUES (1000, 4194304, 1), (2000, 2097152, NULL), (1500000000, 4194304, 1)) v WHERE k.name = 'fs_write' AND c.name = 'data'"
@@ -507,7 +507,7 @@ seconds() {
 
 @test "latency: calls of which it is not said how many were timed all count in the mean" {
 	sqlite3 "$S" "UPDATE run SET latency = 'sampled'; DELETE FROM hist; UPDATE agg_total SET timed = 2, lat_ns = 5000 WHERE lat_ns = 20000000;
-		INSERT INTO agg_total SELECT run, kind, owner, dev, cause, how, sub, carrier, flags + 1, 3, 0, 0, 0, NULL, 15000, max_ns FROM agg_total WHERE lat_ns = 5000"
+		INSERT INTO agg_total SELECT run, kind, owner, dev, cause, how, sub, carrier, flags + 1, op, 3, 0, 0, 0, NULL, 15000, max_ns FROM agg_total WHERE lat_ns = 5000"
 	[ "$("$ANALYZE" latency "$S" --format csv | grep ,syscall,write, | cut -d, -f4-8)" = "sum estimated,13,n/a,52.000,4.000" ]
 }
 
@@ -664,7 +664,7 @@ $4,$2}" ]
 }
 
 @test "the newest run is the default, --run takes a number or a label" {
-	sqlite3 "$S" "INSERT INTO run SELECT 2, schema, 'u2', 'second', host, kernel, machine, cpus, tool, command, filters, layers, tier, events, settle, latency, wall_ns, boot_ns, utc_offset_s, map_bytes, attach_ns FROM run WHERE run = 1;
+	sqlite3 "$S" "INSERT INTO run SELECT 2, schema, 'u2', 'second', host, kernel, machine, cpus, tool, command, filters, layers, whole, tier, events, settle, latency, wall_ns, boot_ns, utc_offset_s, map_bytes, attach_ns FROM run WHERE run = 1;
 		INSERT INTO run_end (run, dur_ns, horizon, events) VALUES (2, 1, 'after_sync', 0)"
 	[[ "$("$ANALYZE" amplification "$S")" == *"run 2 (second)"* ]]
 	[[ "$("$ANALYZE" amplification "$S" --run 1)" == *"run 1 (dd)"* ]]

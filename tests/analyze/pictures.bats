@@ -19,9 +19,9 @@ crowd() {
 			WHEN 2 THEN '<script>touch("pwned")</script>]]>&amp;' || value WHEN 3 THEN x'ff1b5b33316d' || 'äЩŒЩ文' || char(10) || value ELSE '=cmd|x' || value END, 0,
 			iif(value % 3 = 0, 'system ' || value || ' <b>&', NULL)
 			FROM json_each('[' || (WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 40) SELECT group_concat(i) FROM n) || ']');
-		INSERT INTO agg_total SELECT t.run, t.kind, p.id, t.dev, t.cause, t.how, t.sub, t.carrier, t.flags, t.ops, t.errors, t.bytes * (p.id - 99), t.touched * (p.id - 99), t.timed, t.lat_ns, t.max_ns
+		INSERT INTO agg_total SELECT t.run, t.kind, p.id, t.dev, t.cause, t.how, t.sub, t.carrier, t.flags, t.op, t.ops, t.errors, t.bytes * (p.id - 99), t.touched * (p.id - 99), t.timed, t.lat_ns, t.max_ns
 			FROM agg_total t JOIN process p ON p.id > 100 WHERE t.owner IN (3, 5) AND t.run = 1;
-		INSERT INTO agg SELECT t.run, p.id % 7, t.kind, p.id, t.dev, t.cause, t.how, t.sub, t.carrier, t.flags, t.ops, t.errors, t.bytes * (p.id - 99), t.touched * (p.id - 99), t.timed, t.lat_ns, t.max_ns
+		INSERT INTO agg SELECT t.run, p.id % 7, t.kind, p.id, t.dev, t.cause, t.how, t.sub, t.carrier, t.flags, t.op, t.ops, t.errors, t.bytes * (p.id - 99), t.touched * (p.id - 99), t.timed, t.lat_ns, t.max_ns
 			FROM agg_total t JOIN process p ON p.id > 100 WHERE t.owner IN (3, 5) AND t.run = 1;
 		INSERT INTO file_io SELECT 1, 1, p.id, c.id, 3, 4096 * c.id, 5, 8192 * c.id, 1, 4096 * c.id, 8192 * c.id, 4096 * c.id, 8192 * c.id FROM process p JOIN component c WHERE p.id > 100;
 		INSERT INTO hist SELECT 1, k.id, iif(v.value % 2, NULL, 'system 6 <b>&'), NULL, h.bucket, h.low_ns, h.high_ns, h.n FROM hist h JOIN kind k ON k.id BETWEEN 3 AND 14 JOIN json_each('[1, 2]') v WHERE h.run = 1

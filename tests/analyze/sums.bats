@@ -30,7 +30,7 @@ setup_file() {
 			       2, 0, x, x, 2, x, x FROM mix WHERE x % 6 = 0
 			UNION ALL SELECT 1, 5, k.id, 4 + k.id % 2, 7 << 20, c.id, 1, 0, 0, 3, 0, 0, 8192 + k.id, 3, 1, 1 FROM kind k JOIN cause c ON c.name = 'discard'
 				WHERE k.name IN ('block_zeroes', 'block_discard');
-		INSERT INTO agg_total SELECT run, kind, owner, dev, cause, how, sub, carrier, flags, SUM(ops), SUM(errors), SUM(bytes), SUM(touched), SUM(timed), SUM(lat_ns),
+		INSERT INTO agg_total SELECT run, kind, owner, dev, cause, how, sub, carrier, flags, op, SUM(ops), SUM(errors), SUM(bytes), SUM(touched), SUM(timed), SUM(lat_ns),
 			MAX(max_ns) FROM agg GROUP BY run, kind, owner, dev, cause, how, sub, flags"
 }
 

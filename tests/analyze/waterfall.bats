@@ -42,7 +42,7 @@ steps() { kept "$ANALYZE" waterfall "$S" --format tsv --table "$1" "${@:3}" | aw
 
 @test "cat reads 16384: 4096 missed, 12288 read ahead; unused, 12288 are too much" {
 	[ "$(steps read cat)" = "S_r_calls:16384 from_the_page_cache:-12288 read_ahead,_not_used:12288 residue:0 B_r_devices:16384" ]
-	sqlite3 "$S" "INSERT INTO agg_total SELECT run, (SELECT id FROM kind WHERE name = 'readahead_used'), owner, dev, cause, how, sub, carrier, flags, ops, errors, bytes, touched, timed, lat_ns, max_ns
+	sqlite3 "$S" "INSERT INTO agg_total SELECT run, (SELECT id FROM kind WHERE name = 'readahead_used'), owner, dev, cause, how, sub, carrier, flags, op, ops, errors, bytes, touched, timed, lat_ns, max_ns
 		FROM agg_total WHERE kind = (SELECT id FROM kind WHERE name = 'readahead')"
 	[ "$(steps read cat)" = "S_r_calls:16384 residue:0 B_r_devices:16384" ]
 	sqlite3 "$S" "UPDATE agg_total SET bytes = 100 WHERE owner = 5 AND kind = (SELECT id FROM kind WHERE name = 'read')"

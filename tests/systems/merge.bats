@@ -76,7 +76,7 @@ number() { # STORE WHO COLUMN
 	gen b.sqlite beta 2 3
 	for s in a b; do
 		sqlite3 $s.sqlite "UPDATE run_end SET dirty_bytes = 4096, probe_cpu_ns = 7;
-			INSERT INTO agg_total SELECT 1, id, 0, NULL, 0, 0, 0, NULL, 0, 3, 0, 30, 0, 3, 300, 200 FROM kind WHERE name IN ('read', 'write')"
+			INSERT INTO agg_total SELECT 1, id, 0, NULL, 0, 0, 0, NULL, 0, NULL, 3, 0, 30, 0, 3, 300, 200 FROM kind WHERE name IN ('read', 'write')"
 	done
 	sqlite3 b.sqlite "UPDATE run SET map_bytes = NULL, attach_ns = NULL; UPDATE run_end SET self_cpu_ns = NULL, rss_bytes = NULL, dirty_bytes = NULL;
 		UPDATE agg_total SET timed = NULL WHERE kind = (SELECT id FROM kind WHERE name = 'write') AND owner = 0"

@@ -345,8 +345,8 @@ refused() { # MESSAGE LINE
 @test "agg_total is agg without seconds: sums, and the maximum (defect 33)" {
 	gen 20000 | "$tool" ingest x.sqlite
 	same difference "$(sqlite3 x.sqlite 'SELECT count(*) FROM (
-		SELECT run, kind, owner, dev, cause, how, sub, carrier, flags, sum(ops), sum(errors), sum(bytes), sum(touched), sum(timed), sum(lat_ns), max(max_ns)
-		FROM agg GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9 EXCEPT SELECT * FROM agg_total)')" 0
+		SELECT run, kind, owner, dev, cause, how, sub, carrier, flags, op, sum(ops), sum(errors), sum(bytes), sum(touched), sum(timed), sum(lat_ns), max(max_ns)
+		FROM agg GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 EXCEPT SELECT * FROM agg_total)')" 0
 	same rows "$(sqlite3 x.sqlite 'SELECT count(*) > 20 FROM agg_total')" 1
 	{ run_line; agg_line 0 5; agg_line 1 6; agg_line 2 7 | sed 's/"owner"/"dev":"0:0","owner"/'; end_line; } | "$tool" ingest y.sqlite
 	{ run_line; agg_line 0 5 | sed 's/"lat_ns":0/"timed":2,"lat_ns":7/'; agg_line 1 6; agg_line 2 7 | sed 's/"lat_ns":0/"timed":3,"lat_ns":9/'; end_line; } | "$tool" ingest z.sqlite

@@ -10,7 +10,7 @@ import sqlite3
 import sys
 
 FIELDS = [("ts_ns", 64), ("dur_ns", 64), ("queue_ns", 64), ("offset", 64), ("size", 64), ("bytes", 64), ("task", 32), ("tid", 32),
-          ("owner", 32), ("file", 32), ("flags", 32), ("err", 32), ("cpu", 16)]
+          ("owner", 32), ("file", 32), ("flags", 32), ("arg", 32), ("err", 16), ("cpu", 16)]
 BOUNDS = [0, 1, 2] + [(1 << b) + d for b in (7, 8, 15, 16, 23, 24, 31, 32, 39, 40, 47, 48, 55, 56, 63, 64) for d in (-2, -1, 0, 1)]
 
 

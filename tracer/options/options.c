@@ -42,7 +42,8 @@ static const struct row {
 	{ 0, NULL, NULL, NULL, "Recording:" },
 	{ 'd', "duration", "SECONDS", take_duration,
 		"record for so long; fractions allowed (default: until the command ends, or Ctrl-C)" },
-	{ 'l', "layers", "LIST", take_layers, "only these layers, comma separated" },
+	{ 'l', "layers", "LIST", take_layers,
+		"only these layers, comma separated, each whole; default: as without this; all: everything" },
 	{ 0, "no-events", NULL, take_no_events, "only exact sums, no record of every operation" },
 	{ 0, "light", NULL, take_light,
 		"for always: sums, owners by file, no page cache; at most 24 MiB in the kernel" },
@@ -107,11 +108,6 @@ static const char *const shells[] = { "bash", "zsh", NULL };
 static const char *const format_names[] = { "text", "table", "jsonl", NULL };
 static const char *const latency_names[] = { "none", "syncs", "sampled", "all", NULL };
 static const char *const settle_names[] = { "none", "sync", "checkpoint", NULL };
-static const char *const layer_names[] = {
-#define LAYER(sym, name, text, doc) [LAYER_##sym] = name,
-#include "kinds.def"
-	[LAYER_MAX] = NULL
-};
 
 static int take_duration(struct options *o, const char *value)
 {
@@ -236,36 +232,9 @@ static int take_all(struct options *o, const char *value)
 	return 0;
 }
 
-static int take_layer(struct options *o, const char *name, size_t len)
-{
-	for (size_t i = LAYER_NONE + 1; i < LAYER_MAX; i++)
-		if (strlen(layer_names[i]) == len && !memcmp(layer_names[i], name, len)) {
-			o->layers |= 1u << i;
-			return 0;
-		}
-	return fail_usage("unknown layer '%.*s'", (int)len, name);
-}
-
 static int take_layers(struct options *o, const char *value)
 {
-	for (;;) {
-		size_t len = strcspn(value, ",");
-		int status = take_layer(o, value, len);
-
-		if (status)
-			return status;
-		if (!value[len])
-			break;
-		value += len + 1;
-	}
-	/* VFS figures derive from these layers where no probe serves the VFS */
-	if (o->layers & 1u << LAYER_VFS)
-		o->layers |= 1u << LAYER_SYSCALL | 1u << LAYER_URING;
-	/* components belong to files, which these layers report */
-	if (o->layers & 1u << LAYER_STORAGE)
-		o->layers |= 1u << LAYER_SYSCALL | 1u << LAYER_URING | 1u << LAYER_FS |
-			1u << LAYER_BLOCK;
-	return 0;
+	return options_layers(o, value);
 }
 
 static int take_no_events(struct options *o, const char *value)
@@ -453,7 +422,7 @@ void options_each(void (*call)(const struct completed *))
 		bool list;
 		const char *bash, *zsh; /* scripts, as complete.h takes them */
 	} known[] = {
-		{ "layers", layer_names + LAYER_NONE + 1, true },
+		{ "layers", option_layers + LAYER_NONE + 1, true },
 		{ "latency", latency_names },
 		{ "settle", settle_names },
 		{ "format", format_names },
@@ -514,8 +483,8 @@ static int print_help(void)
 	int err = arguments_help(&arguments);
 
 	printf("\nLayers:");
-	for (size_t i = LAYER_NONE + 1; i < LAYER_MAX; i++)
-		printf(" %s", layer_names[i]);
+	for (size_t i = LAYER_NONE + 1; option_layers[i]; i++)
+		printf(" %s", option_layers[i]);
 	printf("\nExit status: the command's; else 0 complete, 1 failed or incomplete, 2 wrong\n"
 	       "usage, 126 command cannot be run, 127 command not found, 141 the reader of\n"
 	       "standard output left. See iot-trace(8).\n");

@@ -45,6 +45,8 @@ struct options {
 	const char *system;     /* only processes of this storage system */
 	bool all;               /* record all processes although a command is given */
 	u32 layers;             /* bits of LAYER_x; 0: all */
+	/* layers of which all operations are wanted, not only those that move bytes or change files */
+	u32 whole;
 	bool no_events;
 	bool light;             /* owners by file, no dirty ledger, small tables */
 	bool reduced;           /* measure as on older kernels */
@@ -71,6 +73,14 @@ struct options {
 /* Fills *o. Returns -1 to go on, or the exit status to leave with: STATUS_OK after --help or
  * --version, STATUS_USAGE after a message. */
 int options_parse(struct options *o, int argc, char **argv);
+
+/* Names that options_layers() takes, by number of the layer; behind them "default" and "all", then
+ * NULL. Element 0 is of no layer. */
+extern const char *const option_layers[];
+
+/* Sets the layers from a list of names, separated by commas. Returns 0, or STATUS_USAGE after a
+ * message. */
+int options_layers(struct options *, const char *list);
 
 /* Sets what --light implies. Returns 0, or STATUS_USAGE after a message. */
 int options_light(struct options *);

@@ -142,6 +142,14 @@ static void measured_layers(const struct probes *p, const struct options *o, cha
 			strcat(strcat(buf, *buf ? "," : ""), layer_names[i]);
 }
 
+static void whole_layers(const struct options *o, char *buf)
+{
+	buf[0] = '\0';
+	for (size_t i = LAYER_NONE + 1; i < LAYER_MAX; i++)
+		if (o->whole >> i & 1)
+			strcat(strcat(buf, *buf ? "," : ""), layer_names[i]);
+}
+
 static int make_uuid(char buf[37])
 {
 	u8 b[16];
@@ -170,7 +178,7 @@ static void join(char *const *argv, char *buf, size_t size)
 int describe_run(struct sink *s, const struct options *o, const struct probes *p, u64 start_ns,
 	u64 attach_ns)
 {
-	char uuid[37], layers[128], filters[1024], command[COMMAND_MAX];
+	char uuid[37], layers[128], whole[128], filters[1024], command[COMMAND_MAX];
 	time_t now = time(NULL);
 	struct utsname u;
 	struct tm tm;
@@ -193,6 +201,8 @@ int describe_run(struct sink *s, const struct options *o, const struct probes *p
 	r.utc_offset_s = tm.tm_gmtoff;
 	r.wall_ns = clock_wall(start_ns);
 	measured_layers(p, o, layers);
+	whole_layers(o, whole);
+	r.whole = *whole ? whole : NULL;
 	options_filters(o, filters, sizeof(filters));
 	r.filters = *filters ? filters : NULL;
 	if (o->command) {

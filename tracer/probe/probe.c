@@ -68,6 +68,7 @@ static int prepare(struct probes *p)
 		p->info[i].layer = programs[i].layer;
 		p->info[i].target = "-";
 	}
+	p->hist_kinds = p->opts.whole ? KIND_MAX : KIND_WHOLE_FIRST;
 	p->cpus = libbpf_num_possible_cpus();
 	if (p->cpus < 1)
 		return fail(p->cpus, "cannot count processors");

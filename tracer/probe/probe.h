@@ -29,6 +29,7 @@ struct probe_table {
  * events. */
 struct probe_opts {
 	u32 layers;                 /* bit 1 << LAYER_x for each layer; 0: all */
+	u32 whole;                  /* the same, for those that are traced whole */
 	bool events;                /* deliver events, not only aggregates */
 	bool light;                 /* owners by file, no dirty ledger, small tables */
 	u32 latency;                /* enum iot_latency: which calls are timed */

@@ -100,6 +100,8 @@ static void configure(struct probes *p, struct bpf_object *o, size_t n)
 		c->request_bits = __builtin_ctz(p->max_requests / IOT_PLACE_WAYS);
 		c->max_filesums = p->max_filesums;
 		c->light = p->opts.light;
+		c->whole = p->opts.whole;
+		c->hist_kinds = p->hist_kinds;
 		c->claims = layer_asked(p, LAYER_CACHE) || layer_asked(p, LAYER_FS) ||
 			layer_asked(p, LAYER_BLOCK);
 		c->latency = p->opts.latency;
@@ -242,6 +244,8 @@ static void judge(struct probes *p, const struct bpf_program *g, int row, char *
 		snprintf(why, size, NOT_LIGHT);
 	else if (known->light && !p->opts.light)
 		snprintf(why, size, ONLY_LIGHT);
+	else if (known->whole && !layer_is_in(known->layer, p->opts.whole))
+		snprintf(why, size, ONLY_WHOLE);
 	else if (known->twin && !p->skips)
 		snprintf(why, size, "this kernel does not skip the first");
 	else if (!has_other_tracepoint(p, bpf_program__section_name(g), known->args, why, size))

@@ -205,6 +205,11 @@ static u32 loop_writer_size(const struct probes *p)
 	return asked ?: (attached ? 0 : 1 << 15);
 }
 
+static u32 hists_size(const struct probes *p)
+{
+	return map_entries(p, "hists") ?: IOT_HISTS(p->hist_kinds);
+}
+
 /* Tables whose size depends on the run. 0: as in the object. */
 static const struct {
 	const char *map;
@@ -215,6 +220,7 @@ static const struct {
 	{ "cells", cells_size },
 	{ "filesums", filesums_size },
 	{ "filesum_free", filesum_free_size },
+	{ "hists", hists_size },
 	{ "want_pids", want_pids_size },
 	{ "loop_writer", loop_writer_size },
 };

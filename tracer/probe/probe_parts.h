@@ -57,25 +57,28 @@ extern const size_t n_needed;
  * only in the legacy objects. most: has IOT_COPIES_MOST copies. spare: no byte is missing, and no
  * owner is wrong, without it. or: the program that does its work on other kernels; with neither of
  * both the tier is reduced. heavy: left out by --light, which serves no dirty ledger, page cache or
- * journal credits. light: only with --light.
+ * journal credits. light: only with --light. whole: only where its layer is traced whole.
  */
 struct program {
 	const char *name, *layer;
 	int args;
-	bool full, twin, reduced, most, spare, heavy, light;
+	bool full, twin, reduced, most, spare, heavy, light, whole;
 	const char *or;
 };
-#define MAX_PROGRAMS 112
+#define MAX_PROGRAMS 192
 extern const struct program programs[];
 extern const size_t n_programs;
 /* Row of a program; -1: none. */
 int program_row(const char *name);
+/* True when the layer of that name is among these bits 1 << LAYER_x. */
+bool layer_is_in(const char *name, u32 layers);
 #define NOT_MOUNTED \
 	"no file system of this type was mounted: attached when one is, what it did before is not known"
 #define NOT_ASKED "layer not asked for" /* reason for a program that is left out and not missed */
 #define NOT_NEEDED "for older kernels"
 #define NOT_LIGHT "left out by --light"
 #define ONLY_LIGHT "only with --light"
+#define ONLY_WHOLE "only where --layers names its layer"
 
 /* Programs that report the bytes of a layer: it is measured when one program of each of its rows is
  * attached. */
@@ -172,6 +175,7 @@ struct probes {
 	u64 misses[SKIPS]; /* skips inside the run, if misses_known: see probes_skips_end() */
 	bool misses_known;
 	int cpus;
+	u32 hist_kinds;        /* kinds that have histograms: those below this number */
 	u32 max_cells, max_writers, max_claims, max_bios, max_requests, max_filesums;
 	struct iot_cell_slot *cell_slots; /* kernel memory, mapped, as are the next two */
 	struct each cells;             /* of struct iot_cell */

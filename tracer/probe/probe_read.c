@@ -223,11 +223,11 @@ void probes_forget_process(struct probes *p, const struct iot_proc *proc)
 /* Kind, group and "other" of a histogram by its number. False: it is of none. */
 static bool hist_of(const struct probes *p, u32 n, u8 *kind, u32 *group, bool *other)
 {
-	*kind = n % KIND_MAX;
-	*group = n / KIND_MAX / 2;
-	*other = n / KIND_MAX % 2;
+	*kind = n % p->hist_kinds;
+	*group = n / p->hist_kinds / 2;
+	*other = n / p->hist_kinds % 2;
 	if (!p->opts.light)
-		return n < IOT_HISTS;
+		return true;
 	*group = n / IOT_LIGHT_KINDS;
 	*other = false;
 	for (*kind = 0; *kind < KIND_MAX; ++*kind)
@@ -244,7 +244,7 @@ int probes_hists(struct probes *p, void (*hist)(void *, u8, u32, bool, u32, u64)
 
 	if (!values)
 		return fail(ENOMEM, "histograms");
-	for (u32 i = 0; i < (p->opts.light ? IOT_LIGHT_HISTS : IOT_HISTS); i++) {
+	for (u32 i = 0; i < (p->opts.light ? IOT_LIGHT_HISTS : IOT_HISTS(p->hist_kinds)); i++) {
 		u32 group;
 		bool other;
 		u8 kind;

@@ -225,7 +225,7 @@ const struct call_row call_rows[] = {
 	{ SYS_renameat2, { KIND_RENAME, SHAPE_PATH, 0 } },
 	{ SYS_unlinkat, { KIND_UNLINK, SHAPE_PATH, 0 } },
 	{ SYS_linkat, { KIND_LINK, SHAPE_PATH, 0 } },
-	{ SYS_symlinkat, { KIND_LINK, SHAPE_PATH, 0 } },
+	{ SYS_symlinkat, { KIND_SYMLINK, SHAPE_PATH, 0 } },
 	{ SYS_mkdirat, { KIND_MKDIR, SHAPE_PATH, 0 } },
 	{ SYS_mmap, { KIND_MMAP, SHAPE_MMAP, 0 } },
 	{ SYS_setxattr, { KIND_XATTR, SHAPE_PATH, 0 } },
@@ -239,9 +239,9 @@ const struct call_row call_rows[] = {
 	{ SYS_creat, { KIND_OPEN, SHAPE_OPEN, 0 } },
 	{ SYS_rename, { KIND_RENAME, SHAPE_PATH, 0 } },
 	{ SYS_unlink, { KIND_UNLINK, SHAPE_PATH, 0 } },
-	{ SYS_rmdir, { KIND_UNLINK, SHAPE_PATH, 0 } },
+	{ SYS_rmdir, { KIND_RMDIR, SHAPE_PATH, 0 } },
 	{ SYS_link, { KIND_LINK, SHAPE_PATH, 0 } },
-	{ SYS_symlink, { KIND_LINK, SHAPE_PATH, 0 } },
+	{ SYS_symlink, { KIND_SYMLINK, SHAPE_PATH, 0 } },
 	{ SYS_mkdir, { KIND_MKDIR, SHAPE_PATH, 0 } },
 #endif
 };
@@ -295,6 +295,19 @@ int program_row(const char *name)
 		if (!strcmp(programs[i].name, name))
 			return i;
 	return -1;
+}
+
+bool layer_is_in(const char *name, u32 layers)
+{
+	static const char *const names[] = {
+#define LAYER(sym, name, text, doc) [LAYER_##sym] = name,
+#include "kinds.def"
+	};
+
+	for (size_t i = LAYER_NONE + 1; i < LAYER_MAX; i++)
+		if (!strcmp(names[i], name))
+			return layers >> i & 1;
+	return false;
 }
 
 _Static_assert(N_OF(objects) <= MAX_OBJECTS && N_OF(objects) <= IOT_OBJECTS &&

@@ -113,8 +113,10 @@ static int give_one(const struct iot_cell_key *key, const struct iot_cell *v, u6
 	rec_set(&r, agg, timed, v->timed);
 	if (key->dev)
 		rec_set(&r, agg, dev, key->dev);
-	if (key->flags & ~CELL_FLAGS)
+	if (key->flags >> CELL_CARRIER_SHIFT)
 		rec_set(&r, agg, carrier, key->flags >> CELL_CARRIER_SHIFT);
+	if ((u8)(key->flags >> CELL_OP_SHIFT))
+		rec_set(&r, agg, op, (u8)(key->flags >> CELL_OP_SHIFT));
 	return give(arg, &r);
 }
 
