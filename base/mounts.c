@@ -27,7 +27,7 @@ static void unescape(char *s)
 /* id parent major:minor root point options ... - type source super-options */
 static bool parse(char *line, struct mount *m)
 {
-	char *tail = strstr(line, " - "), *at, *root;
+	char *tail = strstr(line, " - "), *at, *root, *flags;
 	unsigned int major, minor;
 	int skipped = 0;
 
@@ -39,12 +39,16 @@ static bool parse(char *line, struct mount *m)
 	root = strsep(&at, " ");
 	if (!at)
 		return false;
+	flags = at + strcspn(at, " ");
+	flags += *flags == ' ';
 	at[strcspn(at, " ")] = '\0';
+	flags[strcspn(flags, " ")] = '\0';
 	unescape(root);
 	unescape(at);
 	m->dev = major << 20 | minor;
 	m->root = root;
 	m->at = at;
+	m->flags = flags;
 	m->fs = strsep(&tail, " ");
 	m->source = strsep(&tail, " ") ?: "";
 	m->options = tail ? tail : "";

@@ -10,6 +10,7 @@ struct mount {
 	uint32_t dev;           /* major << 20 | minor */
 	const char *root;       /* the folder of the file system that the mount shows */
 	const char *at;         /* the mount point, unescaped */
+	const char *flags;      /* options of this mount, such as "rw,noatime" */
 	const char *fs;         /* the type */
 	const char *source;     /* the node of a block device, or any word */
 	const char *options;    /* of the file system, not of this mount */

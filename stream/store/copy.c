@@ -26,6 +26,7 @@ static const struct { const char *table, *column; enum rule rule; } rules[] = {
 	{ "agg",     "sec",      SHIFT_S },
 	{ "process", "host",     HOST },
 	{ "device",  "host",     HOST },
+	{ "machine", "host",     HOST },
 	{ "device",  "name",     NAME },
 	{ "process", "instance", NAME },
 	{ "truth",   "source",   NAME },

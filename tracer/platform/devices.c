@@ -138,6 +138,13 @@ static const char *type_of(u32 dev, bool *leaf)
 	return types[i].type;
 }
 
+const char *devices_type(u32 dev)
+{
+	bool leaf;
+
+	return type_of(dev, &leaf);
+}
+
 /* Location of a loop device's file, found in a helper. */
 struct backing {
 	/* number of its file system's device; of a member device, where the file system has no

@@ -35,6 +35,9 @@ void devices_levels(u32 dev, void (*level)(void *arg, const struct rec_level *),
 /* Finds the logical device (dm, md) of which a block device is a member; -ENOENT: none. */
 int devices_holder(u32 dev, u32 *logical);
 
+/* Kind of a block device, as in the record `device`: disk, partition, loop, dm, md or zram. */
+const char *devices_type(u32 dev);
+
 /* Calls back with the number of every block device that has a capacity. */
 void devices_list(void (*device)(void *arg, u32 dev), void *arg);
 

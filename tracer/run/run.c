@@ -221,11 +221,20 @@ static void give_end(struct run *r)
 		take_error(r, r->sink->commit(r->sink));
 }
 
+static int on_machine(void *arg, const struct rec_machine *rec)
+{
+	struct run *r = arg;
+
+	return r->sink->record(r->sink, REC_machine, rec);
+}
+
 static void describe(struct run *r, u64 attach_ns)
 {
 	take_error(r, describe_run(r->sink, r->opts, r->probes, r->start_ns, attach_ns));
 	if (!r->err)
 		take_error(r, describe_probes(r->sink, r->probes, r->opts));
+	if (!r->err)
+		take_error(r, machine_give(r->machine, on_machine, r));
 	if (!r->err)
 		devices_list(run_learn_device, r);
 }
@@ -328,6 +337,7 @@ static void release(struct run *r)
 	names_free(r->names);
 	detect_free(r->detect);
 	devices_free(r->devices);
+	machine_free(r->machine);
 	aggregate_free(r->aggregates);
 	filesums_free(r->filesums);
 	flows_free(r->flows);

@@ -246,7 +246,8 @@ int run_prepare(struct run *r)
 	if (!r->batch)
 		return fail_as(STATUS_FAILED, ENOMEM, "events");
 	if (names_new(&r->names, r->detect) || devices_new(&r->devices) ||
-	    filesums_new(&r->filesums, r->detect) || flows_new(&r->flows) || prepare_helpers(r))
+	    machine_new(&r->machine) || filesums_new(&r->filesums, r->detect) ||
+	    flows_new(&r->flows) || prepare_helpers(r))
 		return STATUS_FAILED;
 	status = open_probes(r) ?: check_denied(r);
 	if (!status && (aggregate_new(&r->aggregates, by_disk(r)) || prepare_processes(r)))

@@ -11,6 +11,7 @@
 #include "filesums.h"
 #include "flows.h"
 #include "group_io.h"
+#include "machine.h"
 #include "process_table.h"
 #include "names.h"
 #include "outputs.h"
@@ -37,6 +38,7 @@ struct run {
 	struct names *names;
 	struct process_table *processes;
 	struct devices *devices;
+	struct machine *machine;
 	struct kernel_counters *counters;
 	struct group_io *group_io;
 	struct aggregates *aggregates;
