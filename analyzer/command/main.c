@@ -8,6 +8,7 @@
 #include "analyzer.h"
 #include "clock.h"
 #include "compare.h"
+#include "export.h"
 #include "options.h"
 #include "out.h"
 #include "page.h"
@@ -93,6 +94,9 @@ static const struct command commands[] = {
 	{ "sql", "STORE [SQL]",
 	  "answer statements of one's own, with the views of reports (default: from stdin; .views lists those)",
 	  1, 2, sql },
+	{ "export", "STORE DIR",
+	  "write the events of a run as CSV files, with the columns of earlier tools",
+	  2, 2, export_streams, "--run --table --reports" },
 	{ "help", "[QUESTION...]", "which command answers a question; without one, all", 0, 64,
 	  help_question, "" },
 	{ "completion", "SHELL", "the script by which bash or zsh completes command lines", 1, 1,

@@ -47,13 +47,20 @@ int cell_text(struct cell *c, const char *text, size_t len)
 	return 0;
 }
 
-void grid_free(struct grid *t)
+void grid_empty(struct grid *t)
 {
 	size_t n = t->rows * t->cols, i;
-	int c;
 
 	for (i = 0; i < n; i++)
 		free(t->cell[i].text);
+	t->rows = 0;
+}
+
+void grid_free(struct grid *t)
+{
+	int c;
+
+	grid_empty(t);
 	for (c = 0; c < t->cols; c++)
 		free(t->col[c]);
 	free(t->cell);

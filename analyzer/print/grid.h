@@ -55,6 +55,9 @@ struct cell *grid_add(struct grid *t);
 /* Sets a cell to a copy of len bytes. 0 or -ENOMEM. */
 int cell_text(struct cell *c, const char *text, size_t len);
 
+/* Removes all rows. */
+void grid_empty(struct grid *t);
+
 /* Frees what the table holds, not the table. */
 void grid_free(struct grid *t);
 

@@ -12,6 +12,9 @@
 #define FOR_PROGRAMS .end_row = "\n", .all = true, .plain_names = true
 
 const struct table_markup markup_csv = { text_csv, .between = ",", .exact = true, FOR_PROGRAMS };
+const struct table_markup markup_stream = {
+	text_csv, .between = ",", .absent = "", .exact = true, FOR_PROGRAMS
+};
 const struct table_markup markup_tsv = { text_tsv, .between = "\t", FOR_PROGRAMS };
 const struct table_markup markup_latex = {
 	text_latex, .between = " & ", .end_row = " \\\\\n", .least = "$\\geq$ ", .most = "$\\leq$ ",
@@ -39,7 +42,7 @@ bool table_shows(const struct grid *t, int col, const struct table_markup *m)
 /* The text of a cell in the markup, to be freed; NULL: no memory. */
 static char *cell_written(const struct cell *c, const struct table_markup *m)
 {
-	char *s = (m->exact ? cell_exact : cell_string)(c, ABSENT, m->escape), *safe;
+	char *s = (m->exact ? cell_exact : cell_string)(c, m->absent ?: ABSENT, m->escape), *safe;
 
 	if (!s || !m->terminal)
 		return s;

@@ -18,13 +18,16 @@ struct table_markup {
 	/* Marks before a value that is a lower or an upper bound ("≥ "), in place of the column of
 	 * bounds (">=", "<="). NULL: that column is written instead. */
 	const char *least, *most;
+	const char *absent;       /* written for NULL; NULL: n/a */
 	bool all;                 /* hidden columns as well */
 	bool exact;               /* numbers with all their digits */
 	bool plain_names;         /* names of columns as they are, not escaped */
 	bool terminal;            /* control characters escaped, for output to a terminal */
 };
 
-extern const struct table_markup markup_csv, markup_tsv, markup_latex, markup_markdown, markup_html;
+/* markup_stream: CSV in which NULL is an empty cell. */
+extern const struct table_markup markup_csv, markup_stream, markup_tsv, markup_latex,
+	markup_markdown, markup_html;
 
 /* True when the markup writes the column: all of them with `all`, else neither hidden columns nor
  * columns with bounds that `least` and `most` replace. */

@@ -534,3 +534,43 @@ int store_query(struct store *s, const char *name, const char *sql, const char *
 	sqlite3_finalize(st);
 	return err;
 }
+
+/* Gives the rows to the caller piece by piece. Returns as take_rows(). */
+static int give_rows(sqlite3_stmt *st, int *rc, int (*rows)(void *, const struct grid *), void *arg)
+{
+	struct grid piece = { 0 };
+	int err = take_columns(st, &piece);
+	bool given = false;
+
+	while (!err && (*rc = sqlite3_step(st)) == SQLITE_ROW) {
+		err = take_row(st, &piece);
+		if (err || piece.rows < STORE_PIECE)
+			continue;
+		err = rows(arg, &piece);
+		given = true;
+		grid_empty(&piece);
+	}
+	if (!err && *rc == SQLITE_DONE && (piece.rows || !given))
+		err = rows(arg, &piece);
+	grid_free(&piece);
+	return err;
+}
+
+int store_each(struct store *s, const char *name, const char *sql,
+	       int (*rows)(void *arg, const struct grid *piece), void *arg)
+{
+	sqlite3_stmt *st = NULL;
+	int rc = sqlite3_prepare_v2(s->db, sql, -1, &st, NULL), err = 0;
+
+	if (rc == SQLITE_OK) {
+		bind_ask(st, &s->ask, s->path);
+		err = give_rows(st, &rc, rows, arg);
+	}
+	if (err < 0)
+		err = fail_as(EXIT_DATA, -err, "%s", name);
+	else if (!err && rc != SQLITE_DONE)
+		err = store_fail(s, name);
+	count_steps(s, st, sql);
+	sqlite3_finalize(st);
+	return err;
+}

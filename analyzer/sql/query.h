@@ -72,6 +72,13 @@ int store_has_system(struct store *s, const char *system);
 int store_query(struct store *s, const char *name, const char *sql, const char **tail,
 		struct grid *out);
 
+/* Runs one statement and gives its answer in pieces, so that it may be larger than memory: rows()
+ * is called with at most STORE_PIECE rows at a time, and once at least, for the names of the
+ * columns. A negative errno or an exit status from it ends the query. Returns as store_query(). */
+#define STORE_PIECE 1024
+int store_each(struct store *s, const char *name, const char *sql,
+	       int (*rows)(void *arg, const struct grid *piece), void *arg);
+
 /* Is a picture asked for? */
 bool store_plots(const struct store *);
 

@@ -72,9 +72,11 @@ static const struct row {
 		"only requests of this disk, and calls on files that are on it, such as sda or 8:0" },
 	{ 0, NULL, NULL, NULL, "Outputs:" },
 	{ 'o', "output", "FILE", take_output,
-		"write FILE.sqlite (a store, appended to), FILE.jsonl, or - (standard output); can be repeated" },
+		"write FILE.sqlite (a store, appended to), FILE.jsonl, - (standard output), "
+		"or CSV streams into FOLDER/; can be repeated" },
 	{ 'f', "format", "FORMAT", take_format,
-		"text, table or jsonl: for outputs that are not a store (default output: -)" },
+		"text, table or jsonl: for outputs that are not a store (default output: -); "
+		"csv-streams: for FOLDER/" },
 	{ 0, "wide", NULL, take_wide,
 		"JSON Lines: add to each event comm and container of its owner, and the path of its file" },
 	{ 0, "label", "NAME", take_label, "label of the run in the store" },
@@ -105,7 +107,7 @@ static const struct row {
 
 static const char *const shells[] = { "bash", "zsh", NULL };
 /* Names of enumerators in their order: from FORMAT_TEXT, LATENCY_NONE and SETTLE_NONE on. */
-static const char *const format_names[] = { "text", "table", "jsonl", NULL };
+static const char *const format_names[] = { "text", "table", "jsonl", "csv-streams", NULL };
 static const char *const latency_names[] = { "none", "syncs", "sampled", "all", NULL };
 static const char *const settle_names[] = { "none", "sync", "checkpoint", NULL };
 
@@ -133,7 +135,7 @@ static int take_format(struct options *o, const char *value)
 			o->format = FORMAT_TEXT + i;
 			return 0;
 		}
-	return fail_usage("unknown format '%s' (there are text, table, jsonl)", value);
+	return fail_usage("unknown format '%s' (text, table, jsonl or csv-streams)", value);
 }
 
 /* Threads have directories in /proc too, but only whole processes can be followed. */
@@ -501,45 +503,6 @@ static int take_row(void *into, size_t i, const char *value)
 		STOP;
 }
 
-static bool has_suffix(const char *path, const char *suffix)
-{
-	size_t a = strlen(path), b = strlen(suffix);
-
-	return a > b && !strcmp(path + a - b, suffix);
-}
-
-/* A store is recognised by its file name. Any other output has the format that was asked for, or is
- * JSON Lines by its file name. */
-static int choose_formats(struct options *o)
-{
-	size_t streams = 0;
-
-	for (size_t i = 0; i < o->n_outputs; i++) {
-		struct output *out = &o->outputs[i];
-		bool standard = !strcmp(out->path, "-");
-
-		if (has_suffix(out->path, ".sqlite") || has_suffix(out->path, ".db"))
-			out->format = FORMAT_STORE;
-		else if (o->format != FORMAT_NONE)
-			out->format = o->format;
-		else if (standard || has_suffix(out->path, ".jsonl"))
-			out->format = FORMAT_JSONL;
-		else
-			return fail_usage("output '%s' is neither FILE.sqlite, FILE.jsonl nor -, and no format is given", out->path);
-		streams += out->format != FORMAT_STORE;
-	}
-	for (size_t i = 0; o->wide && i < o->n_outputs; i++)
-		if (o->outputs[i].format == FORMAT_JSONL)
-			o->outputs[i].format = FORMAT_JSONL_WIDE;
-	if (o->format == FORMAT_NONE || streams)
-		return 0;
-	if (o->n_outputs == MAX_OUTPUTS)
-		return fail_usage("more than %d outputs", MAX_OUTPUTS);
-	o->outputs[o->n_outputs++] = (struct output){ "-",
-		o->wide && o->format == FORMAT_JSONL ? FORMAT_JSONL_WIDE : o->format };
-	return 0;
-}
-
 static int finish(struct options *o)
 {
 	int status;
@@ -552,7 +515,7 @@ static int finish(struct options *o)
 		for (size_t j = 0; j < i; j++)
 			if (!strcmp(o->outputs[i].path, o->outputs[j].path))
 				return fail_usage("output '%s' is given twice", o->outputs[i].path);
-	status = choose_formats(o) ?: options_light(o);
+	status = options_outputs(o) ?: options_light(o);
 	if (o->latency < 0)
 		o->latency = o->no_events ? LATENCY_SAMPLED : LATENCY_ALL;
 	return status;

@@ -13,8 +13,8 @@
 #define MAX_RULES 16
 #define MAX_GROUP_NAMES 16
 
-enum format { FORMAT_NONE, FORMAT_TEXT, FORMAT_TABLE, FORMAT_JSONL, FORMAT_JSONL_WIDE,
-	FORMAT_STORE };
+enum format { FORMAT_NONE, FORMAT_TEXT, FORMAT_TABLE, FORMAT_JSONL, FORMAT_STREAMS,
+	FORMAT_JSONL_WIDE, FORMAT_STORE };
 enum settle { SETTLE_DEFAULT, SETTLE_NONE, SETTLE_SYNC, SETTLE_CHECKPOINT, SETTLE_WAIT };
 enum mode { MODE_TRACE, MODE_PROBES, MODE_SYSTEMS, MODE_DOCTOR, MODE_COMPLETION, MODE_VERSION };
 
@@ -81,6 +81,10 @@ extern const char *const option_layers[];
 /* Sets the layers from a list of names, separated by commas. Returns 0, or STATUS_USAGE after a
  * message. */
 int options_layers(struct options *, const char *list);
+
+/* Chooses the format of each output, and adds standard output where --format needs it. Returns 0,
+ * or STATUS_USAGE after a message. */
+int options_outputs(struct options *);
 
 /* Sets what --light implies. Returns 0, or STATUS_USAGE after a message. */
 int options_light(struct options *);

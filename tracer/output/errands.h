@@ -10,9 +10,9 @@
  * negative errno. */
 int errand_remove(int dir, const char *name);
 
-/* Begins to print the first screen of the temporary store. errand_report_over() returns -EAGAIN
- * until it is printed, then 0 or a negative errno, silently. errand_report_end() ends the printing,
- * as after a signal. */
+/* Begins to print the first screen of the temporary store, or to write CSV streams.
+ * errand_report_over() returns -EAGAIN until that is done, then 0 or a negative errno, silently.
+ * errand_report_end() ends it, as after a signal. */
 int errand_report(void);
 int errand_report_over(void);
 void errand_report_end(void);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-only
 /* errands_helper.c - the helper's side of errands.h: removes files next to a store, prints the
- * first screen.
+ * first screen, has CSV streams written.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,7 +53,12 @@ static void __attribute__((noreturn)) report(const struct outputs *o)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	/* executes the open program: another one may have its name by now */
 	snprintf(program, sizeof(program), "/proc/self/fd/%d", o->analyzer_fd);
-	execl(program, o->analyzer, "headline", o->store, "--once", (char *)NULL);
+	if (o->streams) {
+		dup2(open("/dev/null", O_WRONLY | O_CLOEXEC), STDOUT_FILENO);
+		execl(program, o->analyzer, "export", o->streams_store, o->streams, (char *)NULL);
+	} else {
+		execl(program, o->analyzer, "headline", o->store, "--once", (char *)NULL);
+	}
 	fail(errno, "cannot run %s", o->analyzer);
 	_exit(STATUS_FAILED);
 }
@@ -61,7 +67,7 @@ static ssize_t answer_report(void *arg, const void *question, size_t len, void *
 {
 	const struct outputs *o = arg;
 	int status;
-	pid_t pid = o->store ? fork() : -1;
+	pid_t pid = o->store || o->streams ? fork() : -1;
 
 	if (!pid)
 		report(o);

@@ -153,8 +153,9 @@ static int open_branch(struct branch *b, const struct output *out)
 }
 
 /* Finds a program in the directory of iot-trace, else in the search path, and opens it as *fd.
- * Returns its path, to be freed; NULL after a message when there is none. */
-static char *find_program(const char *name, int *fd)
+ * does: its task, for the message. Returns its path, to be freed; NULL after a message when there
+ * is none. */
+static char *find_program(const char *name, const char *does, int *fd)
 {
 	char path[PATH_MAX + 64], *found;
 	ssize_t n = readlink("/proc/self/exe", path, PATH_MAX);
@@ -174,8 +175,8 @@ static char *find_program(const char *name, int *fd)
 		fail(0, "%s: " PROGRAM_REFUSED, found);
 	else
 		fail(-*fd,
-			"cannot find %s, which says what happened (give an output to do without)",
-			name);
+			"cannot find %s, which %s (give another output to do without)",
+			name, does);
 	free(found);
 	return NULL;
 }
@@ -187,7 +188,7 @@ static int open_temporary(struct outputs *o, struct branch *b)
 	const char *tmp = secure_getenv("TMPDIR");
 	struct output out = { NULL, FORMAT_STORE };
 
-	o->analyzer = find_program("iot-analyze", &o->analyzer_fd);
+	o->analyzer = find_program("iot-analyze", "says what happened", &o->analyzer_fd);
 	if (!o->analyzer)
 		return -ENOENT;
 	if (asprintf(&o->folder, "%s/iot-XXXXXX", tmp && *tmp == '/' ? tmp : "/var/tmp") < 0)
@@ -207,6 +208,40 @@ static int open_temporary(struct outputs *o, struct branch *b)
 	if (asprintf(&o->store, "%s/" TEMPORARY, o->folder) < 0)
 		return fail(ENOMEM, "temporary store");
 	out.path = o->store;
+	o->has_store = true;
+	return open_branch(b, &out);
+}
+
+/* The helpers have another current directory. */
+static int absolute(char **out, const char *path)
+{
+	auto_free char *here = *path == '/' ? NULL : getcwd(NULL, 0);
+
+	if (*path != '/' && !here)
+		return fail(errno, "cannot find the current directory");
+	return asprintf(out, "%s%s%s", here ?: "", here ? "/" : "", path) < 0 ?
+		fail(ENOMEM, "%s", path) : 0;
+}
+
+/* Opens the store in a folder of CSV streams. */
+static int open_streams(struct outputs *o, struct branch *b, const char *folder)
+{
+	struct output out = { NULL, FORMAT_STORE };
+	int err;
+
+	if (!o->analyzer)
+		o->analyzer = find_program("iot-analyze", "writes CSV streams", &o->analyzer_fd);
+	if (!o->analyzer)
+		return -ENOENT;
+	o->streams_made = !mkdir(folder, 0700);
+	if (!o->streams_made && errno != EEXIST)
+		return fail(errno, "cannot make the folder %s", folder);
+	err = absolute(&o->streams, folder);
+	if (err)
+		return err;
+	if (asprintf(&o->streams_store, "%s" TEMPORARY, o->streams) < 0)
+		return fail(ENOMEM, "CSV streams");
+	out.path = o->streams_store;
 	o->has_store = true;
 	return open_branch(b, &out);
 }
@@ -233,7 +268,10 @@ int outputs_open(struct outputs *o, const struct options *opts)
 
 		o->standard |= !strcmp(out->path, "-");
 		o->has_store |= out->format == FORMAT_STORE;
-		err = open_branch(&t->branches[t->n++], out);
+		err = out->format == FORMAT_STREAMS ?
+			open_streams(o, &t->branches[t->n], out->path) :
+			open_branch(&t->branches[t->n], out);
+		t->n++;
 		if (err)
 			return err;
 		t->live++;
@@ -306,6 +344,8 @@ void outputs_undo(struct outputs *o)
 		remove_made(b);
 	}
 	outputs_close(o, false);
+	if (o->streams_made)
+		rmdir(o->streams); /* fails unless it is empty */
 }
 
 /* A signal during the printing ends the printing too: the reader may have stopped reading. */
@@ -357,6 +397,8 @@ void outputs_free(struct outputs *o)
 		close(o->analyzer_fd);
 	free(o->folder);
 	free(o->store);
+	free(o->streams);
+	free(o->streams_store);
 	free(o->analyzer);
 	*o = (struct outputs){};
 }

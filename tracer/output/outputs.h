@@ -12,8 +12,12 @@ struct outputs {
 	bool standard;          /* standard output carries data */
 	bool has_store; /* an output is a store, which opens files next to itself until the end */
 	char *folder, *store;   /* the temporary store when no output was given; else NULL */
+	char *streams;          /* folder of CSV streams; NULL: none */
+	char *streams_store;    /* the store in it, which iot-analyze makes them of at the end */
+	bool streams_made;      /* the folder was created */
 	int folder_fd; /* open, because whoever may write the parent directory may rename it */
-	char *analyzer;         /* path of iot-analyze, which reports on the temporary store */
+	/* path of iot-analyze, which reports on the temporary store, or writes CSV streams */
+	char *analyzer;
 	int analyzer_fd;        /* open for the same reason; -1: none */
 };
 
@@ -33,7 +37,8 @@ int outputs_confine(struct outputs *);
 /* Closes all outputs. complete: the run ended as it should. Returns the first error. */
 int outputs_close(struct outputs *, bool complete);
 
-/* Prints the first screen of iot-analyze for the temporary store. */
+/* Prints the first screen of iot-analyze for the temporary store, or has it write the CSV
+ * streams. */
 int outputs_report(struct outputs *);
 
 /* Directory and name of store i. Of an output that is no store *name is NULL and *dir is -1.

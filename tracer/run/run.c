@@ -321,7 +321,8 @@ static int finish(struct run *r)
 	status = exit_status(r);
 	if (stop_again())
 		note("ended at once: the run is incomplete");
-	else if (r->outputs.store && !r->err && outputs_report(&r->outputs))
+	else if ((r->outputs.store || r->outputs.streams) && !r->err &&
+		 outputs_report(&r->outputs))
 		status = STATUS_FAILED;
 	return status;
 }

@@ -148,7 +148,7 @@ static int prepare_helpers(struct run *r)
 {
 	struct helpers_opts o = { .may = { .checkpoint = r->opts->settle == SETTLE_CHECKPOINT,
 		.store = r->outputs.has_store },
-				  .report = r->outputs.store };
+				  .report = r->outputs.store || r->outputs.streams };
 
 	procfs_serve();
 	names_serve();
