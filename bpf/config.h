@@ -41,6 +41,7 @@ struct iot_config {
 	u32 max_cells;         /* capacity of the table of aggregates, at most IOT_MAX_CELLS */
 	u32 max_writers, max_claims; /* sizes of those tables */
 	u32 max_filesums;      /* at most IOT_MAX_FILESUMS */
+	u32 max_urings;        /* the size of that table */
 	u32 bio_bits, request_bits;  /* log2 of the sets of tables `bios` and `requests` */
 	/* 1: owners of dirty pages are needed, by layer cache, fs or block */
 	u32 claims;

@@ -252,6 +252,7 @@ struct iot_state {
 	u64 boot_ns;           /* CLOCK_BOOTTIME when the gate opened */
 	u64 next_space;        /* number of the next writer's claims on pages (page_owner.bpf.h) */
 	s64 writers, claims;   /* entries in maps `writers` and `claims` */
+	s64 urings;            /* entries in map `urings`, of requests in flight and ended ones */
 	u32 second;            /* counted by the tracer: ages entries of tables */
 	/* incremented when slots are taken back: the slot that a thread has kept is void then */
 	u32 sum_epoch;
@@ -273,6 +274,7 @@ struct iot_state {
 #define IOT_MAX_WRITERS (1 << 19) /* files that are dirty at one time */
 #define IOT_MAX_BIOS 65536        /* bios in flight at one time */
 #define IOT_MAX_REQUESTS 16384    /* requests in flight at one time */
+#define IOT_MAX_URINGS 32768      /* requests of io_uring that are remembered at one time */
 #define IOT_PLACE_WAYS 16         /* entries of a set in both tables: where one address can be */
 #define IOT_MAX_CLAIMS (1 << 19)  /* ranges of files with several writers */
 

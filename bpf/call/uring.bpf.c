@@ -86,12 +86,12 @@ static __always_inline void place_splice(struct task_ctx *c, u64 req, struct io_
 /* The struct is reused, so the earlier request is complete; its result is still there. */
 static __always_inline void used_again(u64 req)
 {
-	struct uring_request *old = bpf_map_lookup_elem(&urings, &req);
+	struct uring_request *old = uring_find(req);
 
 	if (!old)
 		return;
 	uring_finish(old, uring_result(req), 0, 0);
-	bpf_map_delete_elem(&urings, &req);
+	uring_leave(req, old);
 }
 
 /* A request that is being submitted: too large for the stack. One for each processor: a program is
@@ -150,7 +150,7 @@ static __always_inline int submit(struct io_kiocb *r)
 	u->ts_ns = bpf_ktime_get_ns();
 	c->uring.req = req;
 	c->uring.waits = u->waits;
-	if (bpf_map_update_elem(&urings, &req, u, BPF_ANY) && u->proc >= PROC_FIRST && moves)
+	if (!uring_enter(req, u) && u->proc >= PROC_FIRST && moves)
 		lose(LOSS_URING_TABLE);
 	return 0;
 }
@@ -172,12 +172,11 @@ int PROBE(uring__submit_sqe, struct io_kiocb *req)
 SEC("tp_btf/io_uring_queue_async_work")
 int PROBE(uring__worker, struct io_kiocb *req)
 {
-	u64 key = (u64)req;
 	struct uring_request *u;
 
 	if (!gate_open())
 		return 0;
-	u = bpf_map_lookup_elem(&urings, &key);
+	u = uring_find((u64)req);
 	if (u)
 		u->flags |= FLAG_WORKER;
 	return 0;
@@ -208,7 +207,7 @@ static __always_inline int complete(struct io_kiocb *r, s32 res, u32 cqe_flags)
 
 	if (!r || !gate_open())
 		return 0;
-	u = bpf_map_lookup_elem(&urings, &req);
+	u = uring_find(req);
 	if (!u)
 		return 0;
 	file = POINTER_AT(req, struct io_kiocb, file);
@@ -222,7 +221,7 @@ static __always_inline int complete(struct io_kiocb *r, s32 res, u32 cqe_flags)
 	if (cfg.sockets == SOCKETS_ALL && u->to.type == SUB_FT_SOCK && res > 0)
 		socket_done(req, u->opcode, u->proc, res, cqe_flags);
 	if (!(cqe_flags & IORING_CQE_F_MORE))
-		bpf_map_delete_elem(&urings, &req);
+		uring_leave(req, u);
 	return 0;
 }
 
@@ -253,8 +252,9 @@ struct free_walk {
 
 static __always_inline void finish_late(struct uring_request *u, u64 req, u64 pos)
 {
-	uring_finish(u, uring_result(req), pos, 0);
-	bpf_map_delete_elem(&urings, &req);
+	if (u->ts_ns)
+		uring_finish(u, uring_result(req), pos, 0);
+	uring_delete(req);
 }
 
 /* One request on a ring's list of free ones: it is complete. */
@@ -313,6 +313,8 @@ static long sweep_one(void *map, u64 *key, struct uring_request *u, void *ctx)
 	struct free_walk w = { .want = *key };
 	bool whole;
 
+	if (!u->ts_ns)
+		return 0; /* it has ended */
 	if (uring_moved(w.want, u)) {
 		finish_late(u, w.want, uring_pos(w.want));
 		return 0;

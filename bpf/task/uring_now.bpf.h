@@ -88,7 +88,7 @@ static __always_inline bool uring_current(struct task_ctx *c, struct uring_io *i
 /* The request has copied all that it writes, and is written back before it completes. */
 static __always_inline void uring_copied(u64 req)
 {
-	struct uring_request *u = bpf_map_lookup_elem(&urings, &req);
+	struct uring_request *u = uring_find(req);
 
 	if (u && !u->copied_ns)
 		u->copied_ns = bpf_ktime_get_ns();

@@ -106,9 +106,10 @@ struct uring_file {
 	u8 memory : 1;         /* 1: /proc/PID/mem */
 };
 
-/* A request in flight. */
+/* A request, in flight or ended. */
 struct uring_request {
-	u64 ts_ns, size;
+	u64 ts_ns;             /* when it was submitted; 0: it has ended */
+	u64 size;
 	/* of a write with O_SYNC or the like: when its data were in the page cache; 0: not
 	 * reported */
 	u64 copied_ns;
@@ -137,16 +138,24 @@ struct uring_request {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 32768);
+	__uint(max_entries, IOT_MAX_URINGS);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, u64);      /* request */
 	__type(value, struct uring_request);
 } urings SEC(".maps");
 
+/* A request in flight; NULL: it was not traced, or has ended. */
+static __always_inline struct uring_request *uring_find(u64 req)
+{
+	struct uring_request *u = bpf_map_lookup_elem(&urings, &req);
+
+	return u && u->ts_ns ? u : NULL;
+}
+
 static __always_inline struct uring_request *uring_of_worker(struct task_struct *t, u64 *req)
 {
 	*req = t->flags & PF_IO_WORKER ? uring_worker_request(t) : 0;
-	return *req ? bpf_map_lookup_elem(&urings, req) : NULL;
+	return *req ? uring_find(*req) : NULL;
 }
 
 /* A worker dirties a page: the offset is known by then, also where the completion is not
@@ -223,7 +232,7 @@ struct chain_walk {
  * from its begin on. */
 static __always_inline bool is_begun(u64 req)
 {
-	struct uring_request *u = bpf_map_lookup_elem(&urings, &req);
+	struct uring_request *u = uring_find(req);
 
 	return u && !(u->flags & FLAG_WORKER) && POINTER_AT(req, struct io_kiocb, file);
 }
@@ -259,7 +268,7 @@ __noinline int chain_writes(u64 inode)
 {
 	struct task_ctx *c = ctx_find();
 	u64 req = c ? uring_inline(c) : 0;
-	struct uring_request *u = req ? bpf_map_lookup_elem(&urings, &req) : NULL;
+	struct uring_request *u = req ? uring_find(req) : NULL;
 
 	return u && u->to.host == inode && uring_kind(u->opcode) == KIND_URING_WRITE;
 }

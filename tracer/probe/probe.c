@@ -77,6 +77,7 @@ static int prepare(struct probes *p)
 	p->max_claims = map_entries(p, "claims") ?: IOT_MAX_CLAIMS;
 	p->max_bios = map_entries(p, "bios") ?: IOT_MAX_BIOS;
 	p->max_requests = map_entries(p, "requests") ?: IOT_MAX_REQUESTS;
+	p->max_urings = map_entries(p, "urings") ?: IOT_MAX_URINGS;
 	p->max_filesums = map_entries(p, "filesum_slots") ?: IOT_MAX_FILESUMS;
 	if (p->max_cells > IOT_MAX_CELLS)
 		return fail(E2BIG, "%u aggregates: there can be %u", p->max_cells, IOT_MAX_CELLS);

@@ -98,6 +98,7 @@ static void configure(struct probes *p, struct bpf_object *o, size_t n)
 		c->max_claims = p->max_claims;
 		c->bio_bits = __builtin_ctz(p->max_bios / IOT_PLACE_WAYS);
 		c->request_bits = __builtin_ctz(p->max_requests / IOT_PLACE_WAYS);
+		c->max_urings = p->max_urings;
 		c->max_filesums = p->max_filesums;
 		c->light = p->opts.light;
 		c->whole = p->opts.whole;

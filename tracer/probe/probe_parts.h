@@ -176,7 +176,8 @@ struct probes {
 	bool misses_known;
 	int cpus;
 	u32 hist_kinds;        /* kinds that have histograms: those below this number */
-	u32 max_cells, max_writers, max_claims, max_bios, max_requests, max_filesums;
+	u32 max_cells, max_writers, max_claims, max_bios, max_requests, max_urings,
+		max_filesums;
 	struct iot_cell_slot *cell_slots; /* kernel memory, mapped, as are the next two */
 	struct each cells;             /* of struct iot_cell */
 	u64 *free_cells;

@@ -128,7 +128,7 @@ static __always_inline bool first_part(struct task_ctx *c, u64 number)
 	}
 	if (c->uring.req && !call_writes(c, number))
 		req = uring_inline(c);
-	u = req ? bpf_map_lookup_elem(&urings, &req) : NULL;
+	u = req ? uring_find(req) : NULL;
 	th = u ? NULL : thread_of(task->pid);
 	begin = u ? u->ts_ns : th ? clock_begin(th) : 0;
 	return !c->direct.reserved || c->direct.ns < begin;

@@ -121,7 +121,7 @@ static __always_inline bool is_writing(struct task_ctx *c, u64 inode, u64 iocb, 
 {
 	u64 req = iocb - bpf_core_field_offset(struct io_rw, kiocb) -
 		bpf_core_field_offset(struct io_kiocb, cmd), f;
-	struct uring_request *u = bpf_map_lookup_elem(&urings, &req);
+	struct uring_request *u = uring_find(req);
 	struct task_struct *t = current_task();
 	u64 now = t->flags & PF_IO_WORKER ? uring_worker_request(t) : 0;
 
