@@ -371,10 +371,22 @@ static __always_inline u32 proc_current(struct task_ctx *c)
 static __always_inline u32 proc_running(struct task_ctx *c)
 {
 	struct task_struct *t = current_task();
+	struct iot_state *s = run_state();
+	u32 id, moves;
 
-	if (TASK(t, flags) & PF_KTHREAD)
-		return TASK(t, tgid) ? proc_make() : 0;
-	return proc_current(c);
+	if (!(TASK(t, flags) & PF_KTHREAD))
+		return proc_current(c);
+	if (!s || !TASK(t, tgid))
+		return 0;
+	moves = *(volatile u32 *)&s->moves;
+	if (c && c->executor && c->moves == moves)
+		return c->executor;
+	id = proc_make();
+	if (c) {
+		c->executor = id;
+		c->moves = moves;
+	}
+	return id;
 }
 
 static __always_inline bool filtered(void)

@@ -58,6 +58,7 @@ struct task_ctx {
 	u32 moves;         /* iot_state.moves when `proc` was found */
 	u32 behalf;
 	u32 ended;         /* 1: the first of two copies of the exit program ran (cfg.twins) */
+	u32 executor;      /* a kernel thread: process.id; `moves` says when it was found */
 	u64 behalf_id;
 	/* the call in progress, valid after range_look() only, as are range and target */
 	u32 call;          /* number + 1 of the system call, when that is in the table; else 0 */
