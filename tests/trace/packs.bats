@@ -88,6 +88,23 @@ events() {
 	[ "$longest" -gt 4400000000 ] || fail "the call that waited took $longest ns"
 }
 
+@test "the first loss of events is said at once, with the ring that had held them" {
+	export -f readers
+	loses() {
+		local try
+
+		readers >/dev/null
+		for try in $(seq 100); do
+			grep -q 'the ring is full: --ring [0-9]*M had held the [0-9]* events' said && return
+			sleep 0.1
+		done
+		return 1
+	}
+	export -f loses
+	"$trace" --ring 4K -o "$store" -- bash -c loses 2>said || fail "nothing was said before the end: $(cat said)"
+	same "times that it was said" "$(grep -c 'the ring is full' said)" 1
+}
+
 @test "a full ring: recorded and lost events are all calls, and none comes twice" {
 	export -f readers
 	traced --ring 4K -- bash -c readers >ledger

@@ -326,23 +326,43 @@ void print_probes(const struct probes *p, const struct options *o, u64 attach_ns
 	printf("attached  in %.3f s\n", attach_ns / 1e9);
 }
 
-/* Suggests a --ring that would have held the lost events, from the room that they take in it. */
-static void note_ring(u64 ring, u64 events)
+/* Suggests a --ring that would have held the lost events, from the room that they take in it.
+ * when: when that is said. */
+static void note_ring(u64 ring, u64 events, const char *when)
 {
 	u64 needs = ring + events * (sizeof(struct iot_ring_event) + RING_HEADER), size = ring;
 
-	while (size < needs)
+	while (size < needs || size < 1 << 20)
 		size *= 2;
 	if (size <= RING_MOST)
-		note("--ring %lluM had held the %llu events; sums are exact without: --no-events needs none", (unsigned long long)size >> 20,
-			(unsigned long long)events);
+		note("%s--ring %lluM had held the %llu events; sums are exact without: --no-events needs none", when,
+			(unsigned long long)size >> 20, (unsigned long long)events);
 	else
-		note("no --ring holds %llu events more; sums are exact without: --no-events needs none", (unsigned long long)events);
+		note("%sno --ring holds %llu events more; sums are exact without: --no-events needs none", when,
+			(unsigned long long)events);
+}
+
+static u64 lost_events(const u64 n[LOSS_MAX])
+{
+	u64 events = 0;
+
+	for (size_t i = 0; i < LOSS_MAX; i++)
+		events += strcmp(losses[i].what, "ring full") ? 0 : n[i];
+	return events;
+}
+
+bool note_first_loss(struct probes *p, const u64 n[LOSS_MAX])
+{
+	u64 events = lost_events(n);
+
+	if (events)
+		note_ring(probes_ring_bytes(p), events, "the ring is full: ");
+	return events;
 }
 
 void note_losses(struct probes *p)
 {
-	u64 n[LOSS_MAX], sum = 0, events = 0;
+	u64 n[LOSS_MAX], sum = 0, events;
 
 	if (probes_losses(p, n))
 		return;
@@ -351,10 +371,10 @@ void note_losses(struct probes *p)
 			note("lost: %s: %s: %llu (%s)", losses[i].layer, losses[i].what,
 				(unsigned long long)n[i], losses[i].effect);
 		sum += n[i];
-		events += strcmp(losses[i].what, "ring full") ? 0 : n[i];
 	}
 	if (sum)
 		note("reports print bounds where that matters");
+	events = lost_events(n);
 	if (events)
-		note_ring(probes_ring_bytes(p), events);
+		note_ring(probes_ring_bytes(p), events, "");
 }

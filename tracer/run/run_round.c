@@ -4,6 +4,7 @@
  */
 #include <time.h>
 #include "ask.h"
+#include "describe.h"
 #include "run_parts.h"
 
 void run_read_aggregates(struct run *r)
@@ -147,6 +148,8 @@ static void end_round(struct run *r, bool files)
 	if (!probes_losses(r->probes, lost) && lost[LOSS_EVENT_OTHER] != r->names_lost)
 		scan_processes(r);
 	r->names_lost = lost[LOSS_EVENT_OTHER];
+	if (!r->loss_told && !r->stop_ns) /* at the end all losses are printed */
+		r->loss_told = note_first_loss(r->probes, lost);
 	run_read_aggregates(r);
 	/* during a storm of forks that takes a while: processes that began meanwhile are in what
 	 * was read */
