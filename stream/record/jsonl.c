@@ -6,13 +6,15 @@
  */
 #include <endian.h>
 #include <errno.h>
+#include "args.h"
 #include "out.h"
 #include "table.h"
 #include "utf8.h"
 #include "wake.h"
 
 #define BUFFER_BYTES (256 << 10) /* small enough to be written while it is in the CPU's cache */
-#define EVENT_MAX 1024          /* more than 20 fields with keys and 20 digits, without names */
+/* more than 22 fields with keys and 20 digits, and numbers in words, without names */
+#define EVENT_MAX (1024 + ARGS_ROOM)
 #define NAME_ROOM 64            /* a dictionary value with its key; a kind also has its layer */
 
 /* The first fields of an event say when and where. The fields from TAIL_AT on say who did what to
@@ -51,6 +53,7 @@ struct told {
 struct jsonl {
 	struct sink sink;
 	bool wide;
+	u32 whole;              /* layers that the run recorded whole, bits 1 << LAYER_x */
 	struct told process, file;
 	int fd, err;
 	char *buf, *p;
@@ -244,6 +247,8 @@ put_tail(const struct jsonl *j, char *p, const struct iot_event *e)
 	if (offsetof(struct iot_event, name) >= TAIL_AT) \
 		PUT(type, name, presence);
 #include "fields.def"
+	if (j->whole && args_recorded(e->kind, j->whole))
+		p = args_json(p, e);
 	p = put_told(p, &j->process, e->owner);
 	if (j->wide)
 		p = put_told(p, &j->file, e->file);
@@ -514,6 +519,8 @@ static int jsonl_record(struct sink *sink, enum rec_type type, const void *rec)
 
 	if (!n)
 		return j->err = -EINVAL;
+	if (type == REC_run)
+		j->whole = args_layers(((const struct rec_run *)rec)->whole);
 	if ((type == REC_process || (type == REC_file && j->wide)) && !room(j, n) &&
 	    tell_record(j, type, rec))
 		return j->err = fail_as(-ENOMEM, 0, "%s: no memory for names", j->sink.name);

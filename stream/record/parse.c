@@ -385,7 +385,8 @@ static int check_schema(struct line *l, const cJSON *object)
  * be a string; it is ignored. */
 static int find_derived(const struct line *l, const cJSON *v)
 {
-	static const char *const keys[] = { "$layer", "$system", "$comm", "$container", "$path" };
+	static const char *const keys[] = { "$layer", "$system", "$comm", "$container", "$path",
+		"$args" };
 	size_t i;
 
 	for (i = 0; l->type == REC_EVENT && i < N_OF(keys); i++)

@@ -106,6 +106,7 @@ bool scan_event(const char *p, const char *end, struct iot_event *e)
 		ABSENT_##presence; \
 	}
 #include "fields.def"
+	p = SKIP(p, "args");
 	p = SKIP(p, "system");
 	p = SKIP(p, "comm");
 	p = SKIP(p, "container");

@@ -23,6 +23,7 @@ static const struct { const char *table, *column; enum rule rule; } rules[] = {
 	{ "file",    "id",       FILE_ID },
 	{ NULL,      "file",     FILE_ID },
 	{ "event",   "ts_ns",    SHIFT_NS },
+	{ "event_path", "ts_ns", SHIFT_NS },
 	{ "agg",     "sec",      SHIFT_S },
 	{ "process", "host",     HOST },
 	{ "device",  "host",     HOST },
@@ -34,7 +35,7 @@ static const struct { const char *table, *column; enum rule rule; } rules[] = {
 };
 
 /* Tables in which several hosts may have rows of one key: the first row is kept. */
-static const char first_stands[] = " process device level load ";
+static const char first_stands[] = " process device level load event_path ";
 
 /* Tables in which two runs may have rows of one key, with the key. The other columns are added
  * up. */
@@ -281,7 +282,7 @@ static bool is_wanted(const struct copy *c, const char *table)
 {
 	if (!strcmp(table, "agg_second")) /* computed again from agg */
 		return false;
-	if (c->no_events && !strcmp(table, "event"))
+	if (c->no_events && (!strcmp(table, "event") || !strcmp(table, "event_path")))
 		return false;
 	return !c->merge || (strcmp(table, "run") && strcmp(table, "run_end") && strcmp(table, "node"));
 }

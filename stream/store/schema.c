@@ -17,6 +17,7 @@ static const struct { unsigned int type; const char *key, *note; } particular[] 
 	{ REC_file,    "id", "The last record of a key is kept." },
 	{ REC_device,  "dev", "The last record of a key is kept." },
 	{ REC_level,   "dev, below", "The last record of a key is kept." },
+	{ REC_event_path, "ts_ns, tid", "The last record of a key is kept." },
 	{ REC_file_io, "file, owner, component",
 	  "Summed over the seconds of the run. A run without rows here was not measured; one in which no byte moved\n"
 	  "  -- has one row of zeros. The component of a row is that of the threads, or else the file's in its last\n"
@@ -225,7 +226,24 @@ static const char fixed_tables[] =
 	"CREATE TABLE flag(\n"
 	"  -- properties of an operation; id: value of the bit in flags\n"
 	"  id INTEGER PRIMARY KEY, name TEXT NOT NULL, doc TEXT NOT NULL\n"
-	") STRICT;\n";
+	") STRICT;\n"
+	"CREATE TABLE arg_name(\n"
+	"  -- names of the numbers in event.arg and event.op: a number has a name when its bits of\n"
+	"  -- mask equal value\n"
+	"  kind INTEGER NOT NULL,        -- operation; kind.id\n"
+	"  field TEXT NOT NULL,          -- arg or op\n"
+	"  mask INTEGER NOT NULL, value INTEGER NOT NULL, name TEXT NOT NULL,\n"
+	"  PRIMARY KEY(kind, field, value, mask)\n"
+	") STRICT, WITHOUT ROWID;\n"
+	"CREATE TABLE vfs_of(\n"
+	"  -- operations of the VFS that calls and requests imply, where it is not measured\n"
+	"  vfs INTEGER NOT NULL,         -- operation of the VFS; kind.id\n"
+	"  kind INTEGER NOT NULL,        -- operation that implies it; kind.id\n"
+	"  op INTEGER NOT NULL,          -- only with this number in `op`; -1: with any\n"
+	"  flag INTEGER NOT NULL,        -- only with this bit in flags; 0: with any flags\n"
+	"  file INTEGER NOT NULL,        -- 1: only on files and folders, not on pipes and the like\n"
+	"  PRIMARY KEY(vfs, kind, op, flag)\n"
+	") STRICT, WITHOUT ROWID;\n";
 
 /* Prints a field of an event for v_event: names for numbers, and 0 for fields whose absence means
  * 0. */
@@ -253,15 +271,23 @@ static void put_event_view(FILE *f, const char *temp)
 	size_t i;
 
 	fprintf(f, "%sCREATE %sVIEW v_event AS\n"
-		"-- events in words: names for numbers, comm of task and owner, path of the file\nSELECT e.run",
+		"-- events in words: names for numbers, comm of task and owner, path of the file, or that"
+		" the call was given\n"
+		"SELECT e.run",
 		*temp ? "-- Events in words.\n" : "", temp);
 	for (i = 0; i < t->n; i++)
 		put_view_field(f, &t->cols[i]);
-	fprintf(f, ",\n  r.comm AS task_comm, o.comm AS owner_comm, o.system AS system, p.path AS path\n"
+	fprintf(f, ",\n  r.comm AS task_comm, o.comm AS owner_comm, o.system AS system,\n"
+		"  COALESCE(x.path, p.path) AS path, x.path2 AS path2, x.name AS name,\n"
+		"  (SELECT group_concat(n.name, '|') FROM arg_name n WHERE n.kind = e.kind AND n.value ="
+		" (ifnull(iif(n.field = 'op', e.op, e.arg), 0) & n.mask)\n"
+		"   AND EXISTS(SELECT 1 FROM run w WHERE w.run = e.run AND w.whole LIKE '%%vfs%%'))"
+		" AS args\n"
 		"FROM event e JOIN kind k ON k.id = e.kind JOIN layer l ON l.id = k.layer\n"
 		"LEFT JOIN process r ON r.run = e.run AND r.id = e.task\n"
 		"LEFT JOIN process o ON o.run = e.run AND o.id = e.owner\n"
-		"LEFT JOIN file p ON p.run = e.run AND p.id = e.file;\n");
+		"LEFT JOIN file p ON p.run = e.run AND p.id = e.file\n"
+		"LEFT JOIN event_path x ON x.run = e.run AND x.ts_ns = e.ts_ns AND x.tid = e.tid;\n");
 }
 
 static void put_agg_view(FILE *f, const char *temp, const char *view, const char *table,
@@ -497,5 +523,5 @@ int schema_dictionaries(sqlite3 *db)
 
 	for (enum dictionary d = 0; rc == SQLITE_OK && d < WORDS_MAX; d++)
 		rc = insert_words(db, d);
-	return rc;
+	return rc == SQLITE_OK ? schema_args(db) ?: schema_operations(db) : rc;
 }

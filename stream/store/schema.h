@@ -23,6 +23,9 @@ int schema_check_words(sqlite3 *db, char *which, size_t size);
 
 /* Adds the rows of kinds.def that the dictionaries lack. Returns an SQLite code. */
 int schema_dictionaries(sqlite3 *db);
+/* As schema_dictionaries(), of args.def and operations.def. It calls these. */
+int schema_args(sqlite3 *db);
+int schema_operations(sqlite3 *db);
 
 /* Prints the key of agg_total, for an index; the other columns of agg, except sec, are its sums. */
 void schema_agg_key(FILE *);
