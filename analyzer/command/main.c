@@ -85,6 +85,8 @@ static const struct command commands[] = {
 	  tend_prune, "" },
 	{ "migrate", "STORE", "bring a store of an older version to the format of this one", 1, 1,
 	  tend_migrate, "" },
+	{ "anonymize", "STORE NEW", "a copy of a store with hashes in place of names (--key FILE)",
+	  2, 2, tend_anonymize, "" },
 	{ "compare", "A B [C...]",
 	  "what differs between sets of repeated runs: stores, folders, STORE:RUNS, labels", 1, 64,
 	  compare },
@@ -335,7 +337,8 @@ static int run_report(const struct options *o)
  * taken out. */
 static int check_place(const struct options *o, const char *command)
 {
-	static const char *const stores[] = { "ingest", "merge", "prune", "migrate" };
+	static const char *const stores[] = { "ingest", "merge", "prune", "migrate",
+		"anonymize" };
 	size_t i;
 
 	if (options_check(o, command, false))

@@ -11,7 +11,7 @@
 int fail_by_carrier(const char *command);
 
 struct options {
-	const char *run, *system, *plot, *reports, *table, *ledger, *size, *title, *out;
+	const char *run, *system, *plot, *reports, *table, *ledger, *size, *title, *out, *key;
 	int format;              /* enum format */
 	int per;                 /* index into per_names */
 	bool has_per;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* tend.c - commands that look after stores: merge, prune, migrate. */
+/* tend.c - commands that look after stores: merge, prune, migrate, anonymize. */
 #include <errno.h>
 #include <string.h>
 #include <time.h>
 #include "analyzer.h"
+#include "anonymous.h"
 #include "functions.h"
 #include "query.h"
 #include "sets.h"
@@ -211,4 +212,16 @@ int tend_migrate(const struct options *o)
 	u64 before, after;
 
 	return store_rewrite(o->arg[1], NULL, NULL, 0, 0, &before, &after) ? EXIT_DATA : EXIT_OK;
+}
+
+/* ---- anonymize ---- */
+
+int tend_anonymize(const struct options *o)
+{
+	struct anonymizer *names = NULL;
+	int err = anonymizer_new(&names, o->key) ?:
+		store_anonymize(o->arg[1], o->arg[2], names);
+
+	anonymizer_free(names);
+	return err ? EXIT_DATA : EXIT_OK;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* tend.h - commands that look after stores: merge, prune, migrate. */
+/* tend.h - commands that look after stores: merge, prune, migrate, anonymize. */
 #ifndef IOT_ANALYZER_TEND_H
 #define IOT_ANALYZER_TEND_H
 
@@ -9,5 +9,6 @@
 int tend_merge(const struct options *o);
 int tend_prune(const struct options *o);
 int tend_migrate(const struct options *o);
+int tend_anonymize(const struct options *o);
 
 #endif

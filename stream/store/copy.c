@@ -53,6 +53,9 @@ struct table_copy {
 	int columns;
 	enum rule rule[COLUMNS_MAX];
 	int owner, pid, dev, cgroup; /* columns of these names, or -1 */
+	int kthread, part, key;      /* with `names` */
+	unsigned int type;           /* record of the table; REC_MAX: of none */
+	char *column[COLUMNS_MAX];   /* names, with `names` */
 	sqlite3_stmt *select, *insert;
 };
 
@@ -151,7 +154,7 @@ static int prepare_table(struct table_copy *t)
 
 	if (rc == SQLITE_OK)
 		rc = sqlite3_bind_text(st, 1, t->table, -1, SQLITE_STATIC);
-	t->owner = t->pid = t->dev = t->cgroup = -1;
+	t->owner = t->pid = t->dev = t->cgroup = t->kthread = t->part = t->key = -1;
 	for (t->columns = 0; rc == SQLITE_OK && t->columns < COLUMNS_MAX &&
 	     (rc = sqlite3_step(st)) == SQLITE_ROW; t->columns++) {
 		const char *text = (const char *)sqlite3_column_text(st, 0);
@@ -166,6 +169,9 @@ static int prepare_table(struct table_copy *t)
 		t->pid = !strcmp(name[t->columns], "pid") ? t->columns : t->pid;
 		t->dev = !strcmp(name[t->columns], "dev") ? t->columns : t->dev;
 		t->cgroup = !strcmp(name[t->columns], "cgroup") ? t->columns : t->cgroup;
+		t->kthread = !strcmp(name[t->columns], "kthread") ? t->columns : t->kthread;
+		t->part = !strcmp(name[t->columns], "part") ? t->columns : t->part;
+		t->key = !strcmp(name[t->columns], "key") ? t->columns : t->key;
 		rc = SQLITE_OK;
 	}
 	sqlite3_finalize(st);
@@ -177,7 +183,7 @@ static int prepare_table(struct table_copy *t)
 		     sqlite3_bind_int64(t->select, 1, t->c->run);
 	}
 	for (i = 0; i < t->columns; i++)
-		free((char *)name[i]);
+		t->column[i] = (char *)name[i];
 	return rc;
 }
 
@@ -197,6 +203,24 @@ static int bind_named(const struct copy *c, sqlite3_stmt *st, int at, sqlite3_va
 				 -1, sqlite3_free);
 }
 
+static const char *text_at(const struct table_copy *t, int column)
+{
+	return column < 0 ? NULL : (const char *)sqlite3_column_text(t->select, column);
+}
+
+/* Binds a text whose names are replaced. Bytes that are no text are left out. */
+static int bind_anonymous(const struct table_copy *t, int i)
+{
+	struct anonymous_row row = { .part = text_at(t, t->part), .key = text_at(t, t->key) };
+	char *text;
+
+	row.kthread = t->kthread >= 0 && sqlite3_column_int(t->select, t->kthread);
+	if (sqlite3_column_type(t->select, i) == SQLITE_BLOB)
+		return sqlite3_bind_null(t->insert, i + 1);
+	text = anonymous_text(t->c->names, t->type, t->column[i], text_at(t, i) ?: "", &row);
+	return text ? sqlite3_bind_text(t->insert, i + 1, text, -1, free) : SQLITE_NOMEM;
+}
+
 static int bind_id(sqlite3_stmt *st, int at, bool absent, s64 id)
 {
 	return absent ? sqlite3_bind_null(st, at) : sqlite3_bind_int64(st, at, id);
@@ -209,6 +233,9 @@ static int bind_one(const struct table_copy *t, int i)
 	bool absent = sqlite3_value_type(value) == SQLITE_NULL;
 	s64 number = sqlite3_value_int64(value);
 
+	if (c->names && (sqlite3_value_type(value) == SQLITE_TEXT ||
+			 sqlite3_value_type(value) == SQLITE_BLOB))
+		return bind_anonymous(t, i);
 	switch (t->rule[i]) {
 	case RUN:
 		return sqlite3_bind_int64(t->insert, i + 1, c->as);
@@ -260,7 +287,11 @@ static void tell(u64 rows)
 static int copy_table(const struct copy *c, const char *table, u64 *rows)
 {
 	struct table_copy t = { .c = c, .table = table };
-	int rc = prepare_table(&t), i;
+	int rc, i;
+
+	while (t.type < REC_MAX && strcmp(schema_table(t.type), table))
+		t.type++;
+	rc = prepare_table(&t);
 
 	while (rc == SQLITE_OK && (rc = sqlite3_step(t.select)) == SQLITE_ROW) {
 		rc = SQLITE_OK;
@@ -274,6 +305,8 @@ static int copy_table(const struct copy *c, const char *table, u64 *rows)
 	}
 	sqlite3_finalize(t.select);
 	sqlite3_finalize(t.insert);
+	for (i = 0; i < t.columns; i++)
+		free(t.column[i]);
 	return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 

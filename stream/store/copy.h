@@ -3,6 +3,7 @@
 #ifndef IOT_STREAM_COPY_H
 #define IOT_STREAM_COPY_H
 
+#include "anonymous.h"
 #include "opener.h"
 #include "stream.h"
 
@@ -26,6 +27,7 @@ struct copy {
 	bool shares;            /* another run is of the same machine: leave out process 2, "filtered" */
 	const struct copy_device *device;
 	size_t devices;
+	const struct anonymizer *names; /* replaces names; NULL: they stay */
 };
 
 /* Returns the number of a device in the merged run: as it is when no row of `device` renames it. */

@@ -28,7 +28,7 @@ typedef int take(struct options *, const char *value);
 static take take_duration, take_output, take_format, take_pid, take_comm, take_cgroup,
 	take_container, take_unit, take_dev, take_all, take_layers, take_ready,
 	take_no_events, take_light, take_latency, take_settle, take_label, take_reduced, take_ring,
-	take_table, take_probes, take_system, take_systems, take_wide, take_quiet;
+	take_table, take_probes, take_system, take_systems, take_wide, take_quiet, take_anonymize;
 static take take_verbose, take_partial, take_doctor, take_completion, take_version;
 
 /* A row: letter (0: none), name (NULL: the heading of a group), name of the value (NULL: no value;
@@ -79,6 +79,8 @@ static const struct row {
 		"csv-streams: for FOLDER/" },
 	{ 0, "wide", NULL, take_wide,
 		"JSON Lines: add to each event comm and container of its owner, and the path of its file" },
+	{ 0, "anonymize", "?KEYFILE", take_anonymize,
+		"hashes in place of names; KEYFILE has their key, and is made when absent (default: none)" },
 	{ 0, "label", "NAME", take_label, "label of the run in the store" },
 	{ 0, "ready", "FD|FILE", take_ready,
 		"when recording has begun: a line to a descriptor or a FIFO, or FILE appears" },
@@ -386,6 +388,15 @@ static int take_ready(struct options *o, const char *value)
 static int take_wide(struct options *o, const char *value)
 {
 	o->wide = true;
+	return 0;
+}
+
+static int take_anonymize(struct options *o, const char *value)
+{
+	if (value && !*value)
+		return fail_usage("the name of the key file is empty");
+	o->anonymize = true;
+	o->key_file = value;
 	return 0;
 }
 

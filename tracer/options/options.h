@@ -56,6 +56,8 @@ struct options {
 	u64 settle_ns;          /* of SETTLE_WAIT */
 	const char *settle_text;
 	const char *label;
+	bool anonymize;
+	const char *key_file;   /* of anonymize; NULL: nobody keeps the key */
 	u64 ring_bytes;         /* 0: default */
 	struct probe_table tables[PROBE_TABLES];
 	size_t n_tables;

@@ -330,6 +330,9 @@ static int finish(struct run *r)
 static void release(struct run *r)
 {
 	command_cancel(&r->command);
+	if (r->anonymous)
+		r->anonymous->close(r->anonymous, true);
+	anonymizer_free(r->anonymizer);
 	probes_close(r->probes);
 	outputs_free(&r->outputs);
 	helpers_end();

@@ -128,6 +128,20 @@ static int fail_ended(int status)
 	return stop_asked() ? STATUS_SIGNAL + stop_asked() : status;
 }
 
+/* Puts --anonymize in front of the outputs, after everything that recognises names. */
+static int hide_names(struct run *r)
+{
+	int err;
+
+	r->sink = r->outputs.sink;
+	if (!r->opts->anonymize)
+		return 0;
+	err = anonymizer_new(&r->anonymizer, r->opts->key_file) ?:
+		sink_anonymous(&r->anonymous, r->outputs.sink, r->anonymizer);
+	r->sink = r->anonymous;
+	return err;
+}
+
 /* Rules, outputs and --ready may be FIFOs, whose open waits for the other end, but not longer than
  * the run is to last. */
 static int open_named(struct run *r)
@@ -136,9 +150,9 @@ static int open_named(struct run *r)
 
 	stop_interrupts(r->opts->duration_ns);
 	status = prepare_detection(r);
-	if (!status && (ready_open(&r->ready, r->opts) || outputs_open(&r->outputs, r->opts)))
+	if (!status && (ready_open(&r->ready, r->opts) || outputs_open(&r->outputs, r->opts) ||
+	    hide_names(r)))
 		status = STATUS_FAILED;
-	r->sink = r->outputs.sink;
 	return stop_uninterrupted() && (status || stop_asked()) ? fail_ended(status) : status;
 }
 

@@ -5,6 +5,7 @@
 
 #include <time.h>
 #include "aggregate.h"
+#include "anonymous.h"
 #include "command.h"
 #include "detect.h"
 #include "devices.h"
@@ -32,7 +33,9 @@ struct run {
 	const struct options *opts;
 	struct outputs outputs;
 	struct ready ready;
-	struct sink *sink;
+	struct sink *sink;            /* that of outputs, or `anonymous` in front of it */
+	struct sink *anonymous;
+	struct anonymizer *anonymizer;
 	struct probes *probes;
 	struct detect *detect;
 	struct names *names;
