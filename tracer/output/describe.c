@@ -351,13 +351,16 @@ static u64 lost_events(const u64 n[LOSS_MAX])
 	return events;
 }
 
-bool note_first_loss(struct probes *p, const u64 n[LOSS_MAX])
+bool note_first_loss(struct probes *p, const u64 n[LOSS_MAX], bool progress)
 {
 	u64 events = lost_events(n);
 
-	if (events)
-		note_ring(probes_ring_bytes(p), events, "the ring is full: ");
-	return events;
+	if (!events || !note_can())
+		return false;
+	if (progress)
+		note_progress("\n");
+	note_ring(probes_ring_bytes(p), events, "the ring is full: ");
+	return true;
 }
 
 void note_losses(struct probes *p)

@@ -29,9 +29,10 @@ int describe_end(struct sink *, struct probes *, const struct run_end *);
 /* Prints the probes for people, on standard output. */
 void print_probes(const struct probes *, const struct options *, u64 attach_ns);
 
-/* Says that events were lost because the ring was full, and which --ring had held them. Returns true
- * when there were some. n: as probes_losses() fills it in. */
-bool note_first_loss(struct probes *, const u64 n[LOSS_MAX]);
+/* Says that events were lost because the ring was full, and which --ring had held them. Returns
+ * false when there were none, or standard error takes nothing now: the ring fills up meanwhile.
+ * n: as probes_losses() fills it in; progress: a line of progress is on the terminal. */
+bool note_first_loss(struct probes *, const u64 n[LOSS_MAX], bool progress);
 
 /* Prints one line on stderr about losses that leave gaps in the recording; nothing when there are
  * none. */

@@ -34,9 +34,15 @@ void note_quiet(bool quiet)
 	quiet_notes = quiet;
 }
 
-void note_progress(const char *format, ...)
+bool note_can(void)
 {
 	struct pollfd p = { .fd = STDERR_FILENO, .events = POLLOUT };
+
+	return poll(&p, 1, 0) == 1;
+}
+
+void note_progress(const char *format, ...)
+{
 	char line[128];
 	va_list args;
 	int n;
@@ -44,7 +50,7 @@ void note_progress(const char *format, ...)
 	va_start(args, format);
 	n = vsnprintf(line, sizeof(line), format, args);
 	va_end(args);
-	if (n > 0 && n < (int)sizeof(line) && poll(&p, 1, 0) == 1 &&
+	if (n > 0 && n < (int)sizeof(line) && note_can() &&
 	    write(STDERR_FILENO, line, n) < 0)
 		return; /* the next line will be seen */
 }

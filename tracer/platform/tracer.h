@@ -29,6 +29,8 @@ __attribute__((format(printf, 1, 2))) void note(const char *format, ...);
 void note_quiet(bool quiet);
 /* Prints it with -q too. */
 __attribute__((format(printf, 1, 2))) void note_anyway(const char *format, ...);
+/* True when standard error takes a line without blocking. */
+bool note_can(void);
 /* Prints a line that the next one overwrites, if the terminal takes it without blocking. */
 __attribute__((format(printf, 1, 2))) void note_progress(const char *format, ...);
 

@@ -149,7 +149,7 @@ static void end_round(struct run *r, bool files)
 		scan_processes(r);
 	r->names_lost = lost[LOSS_EVENT_OTHER];
 	if (!r->loss_told && !r->stop_ns) /* at the end all losses are printed */
-		r->loss_told = note_first_loss(r->probes, lost);
+		r->loss_told = note_first_loss(r->probes, lost, r->progress && r->sec);
 	run_read_aggregates(r);
 	/* during a storm of forks that takes a while: processes that began meanwhile are in what
 	 * was read */
