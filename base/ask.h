@@ -34,6 +34,7 @@ enum ask {
 	ASK_REMOVE,             /* errands.c */
 	ASK_REPORT,
 	ASK_TIDY,
+	ASK_SAMPLE,             /* samples.c */
 	ASK_KINDS
 };
 

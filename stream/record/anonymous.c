@@ -48,6 +48,8 @@ static const struct { unsigned int type; const char *column; enum how how; } rul
 	{ REC_machine, "key", KEEP }, { REC_machine, "value", FACT_VALUE },
 	{ REC_process, "comm", COMM }, { REC_process, "system", KEEP },
 	{ REC_process, "role", KEEP }, { REC_process, "matched", EVIDENCE },
+	{ REC_process_sample, "state", KEEP },
+	{ REC_event_path, "path", PATH }, { REC_event_path, "path2", PATH },
 	{ REC_file, "path", PATH }, { REC_file, "component", KEEP },
 	{ REC_hist, "system", KEEP },
 	{ REC_put, "call", KEEP },

@@ -23,6 +23,7 @@ static const struct { const char *table, *column; enum rule rule; } rules[] = {
 	{ "file",    "id",       FILE_ID },
 	{ NULL,      "file",     FILE_ID },
 	{ "event",   "ts_ns",    SHIFT_NS },
+	{ "process_sample", "ts_ns", SHIFT_NS },
 	{ "event_path", "ts_ns", SHIFT_NS },
 	{ "agg",     "sec",      SHIFT_S },
 	{ "process", "host",     HOST },

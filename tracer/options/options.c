@@ -28,7 +28,8 @@ typedef int take(struct options *, const char *value);
 static take take_duration, take_output, take_format, take_pid, take_comm, take_cgroup,
 	take_container, take_unit, take_dev, take_all, take_layers, take_ready,
 	take_no_events, take_light, take_latency, take_settle, take_label, take_reduced, take_ring,
-	take_table, take_probes, take_system, take_systems, take_wide, take_quiet, take_anonymize;
+	take_table, take_probes, take_system, take_systems, take_wide, take_quiet, take_anonymize,
+	take_sample_processes;
 static take take_verbose, take_partial, take_doctor, take_completion, take_version;
 
 /* A row: letter (0: none), name (NULL: the heading of a group), name of the value (NULL: no value;
@@ -84,6 +85,8 @@ static const struct row {
 	{ 0, "label", "NAME", take_label, "label of the run in the store" },
 	{ 0, "ready", "FD|FILE", take_ready,
 		"when recording has begun: a line to a descriptor or a FIFO, or FILE appears" },
+	{ 0, "sample-processes", "SECONDS", take_sample_processes,
+		"memory, processor time and I/O of traced processes so often, at first sight and at the end" },
 	{ 'q', "quiet", NULL, take_quiet,
 		"only errors on standard error, and the start of recording if it took more than a second" },
 	{ 'v', "verbose", NULL, take_verbose,
@@ -397,6 +400,13 @@ static int take_anonymize(struct options *o, const char *value)
 		return fail_usage("the name of the key file is empty");
 	o->anonymize = true;
 	o->key_file = value;
+	return 0;
+}
+
+static int take_sample_processes(struct options *o, const char *value)
+{
+	if (parse_seconds(value, &o->sample_ns) || o->sample_ns < NSEC)
+		return fail_usage("sample-processes '%s' is no number of seconds from 1 on", value);
 	return 0;
 }
 

@@ -56,6 +56,7 @@ struct options {
 	u64 settle_ns;          /* of SETTLE_WAIT */
 	const char *settle_text;
 	const char *label;
+	u64 sample_ns;          /* interval of samples of processes; 0: none */
 	bool anonymize;
 	const char *key_file;   /* of anonymize; NULL: nobody keeps the key */
 	u64 ring_bytes;         /* 0: default */

@@ -206,6 +206,7 @@ static void give_end(struct run *r)
 	run_give_all_events(r);
 	process_table_end_waits(r->processes);
 	run_end_second(r);
+	run_sample(r, true);
 	run_end_devices(r);
 	filesums_unnamed(r->filesums, r->probes, on_name, r);
 	take_error(r, probes_hists(r->probes, on_hist, r));
@@ -342,6 +343,7 @@ static void release(struct run *r)
 	detect_free(r->detect);
 	devices_free(r->devices);
 	machine_free(r->machine);
+	samples_free(r->samples);
 	aggregate_free(r->aggregates);
 	filesums_free(r->filesums);
 	flows_free(r->flows);

@@ -171,6 +171,7 @@ static int prepare_helpers(struct run *r)
 	fuse_serve();
 	open_files_serve();
 	settle_serve();
+	samples_serve();
 	ask_patience(ASK_AT_EASE);
 	memset(o.kept, -1, sizeof(o.kept));
 	errands_serve(&r->outputs, o.kept);
@@ -262,6 +263,8 @@ int run_prepare(struct run *r)
 	if (names_new(&r->names, r->detect) || devices_new(&r->devices) ||
 	    machine_new(&r->machine) || filesums_new(&r->filesums, r->detect) ||
 	    flows_new(&r->flows) || prepare_helpers(r))
+		return STATUS_FAILED;
+	if (o->sample_ns && samples_new(&r->samples, o->sample_ns))
 		return STATUS_FAILED;
 	status = open_probes(r) ?: check_denied(r);
 	if (!status && (aggregate_new(&r->aggregates, by_disk(r)) || prepare_processes(r)))

@@ -17,6 +17,7 @@
 #include "names.h"
 #include "outputs.h"
 #include "ready.h"
+#include "samples.h"
 #include "run.h"
 #include "settle.h"
 #include "id_table.h"
@@ -42,6 +43,7 @@ struct run {
 	struct process_table *processes;
 	struct devices *devices;
 	struct machine *machine;
+	struct samples *samples;      /* NULL: none were asked for */
 	struct kernel_counters *counters;
 	struct group_io *group_io;
 	struct aggregates *aggregates;
@@ -165,6 +167,10 @@ void run_read_aggregates(struct run *);
 void run_end_second(struct run *);
 /* Gives the additions to the aggregates since the last round, when their table fills up. */
 void run_end_round(struct run *);
+/* Takes samples of processes, if they are due, or at the end of the run. */
+void run_sample(struct run *, bool end);
+/* Samples a process that was seen for the first time. */
+void run_sample_new(struct run *, const struct iot_proc *);
 void run_flow(void *run, const struct iot_flow_key *, const struct iot_flow *);
 
 /* --- the loop (run_loop.c), and what it waits for in the end (run_settle.c) --- */

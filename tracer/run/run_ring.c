@@ -45,6 +45,7 @@ void run_row(void *arg, const struct iot_proc *p, const struct rec_process *rec)
 	take_error(r, r->sink->record(r->sink, REC_process, rec));
 	if (rec->cgroup)
 		group_io_about(r->group_io, rec->cgroup, p->cgroup);
+	run_sample_new(r, p);
 	if (r->opts->system)
 		run_recognise(r, p->id);
 }
