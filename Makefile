@@ -276,7 +276,7 @@ FUZZFLAGS := -U_FORTIFY_SOURCE -O1 -g -fno-omit-frame-pointer -fsanitize=fuzzer-
 inc_fuzz := $(inc_tests) $(inc_analyzer/command)
 fuzz_rules := $(systems_src)
 fuzz_ledger := analyzer/report/payload.c
-fuzz_options := tracer/options/options.c tracer/options/options_light.c tracer/options/options_layers.c tracer/options/options_output.c tracer/process/groups.c tracer/platform/tracer.c $(systems_src)
+fuzz_options := tracer/options/options.c tracer/options/options_light.c tracer/options/options_layers.c tracer/options/options_output.c tracer/options/options_only.c tracer/process/groups.c tracer/platform/tracer.c $(systems_src)
 fuzz_questions := analyzer/command/options.c analyzer/print/answer.c
 fuzz_report := $(filter-out analyzer/command/main.c,$(wildcard analyzer/*/*.c))
 # Calls that tests/unit/fuzz.c takes over: stores in memory, without waiting.

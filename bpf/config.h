@@ -19,6 +19,23 @@ struct iot_self {
 #define IOT_COPIES_MOST 6      /* copies of the programs without which bytes would have no owner */
 #define IOT_OBJECTS 8          /* a power of two */
 
+#define IOT_ONLY_MOST 8        /* values of one key of --only */
+
+/* Filters of --only. Processes: those that have any of the values of each key that is given; what
+ * other processes do is theirs in sums, too. Events: those of which all hold; sums have every
+ * operation. All zero: no filter. */
+struct iot_only {
+	u32 processes;         /* 1: tids, uids or exe are given */
+	u32 n_tids, n_uids;
+	u32 tids[IOT_ONLY_MOST]; /* threads, by their id in the tracer's PID namespace */
+	u32 uids[IOT_ONLY_MOST]; /* effective users, in the initial user namespace */
+	char exe[IOT_EXE_LEN]; /* file name of the executable, as much of it as fits; "": any */
+	u32 events;            /* 1: the rest is given */
+	u32 pad;
+	u64 kinds[4];          /* a bit each, by number; all 1 where none is named */
+	u64 min_size, min_dur_ns; /* bytes asked for or moved; 0: any */
+};
+
 /* The configuration that the tracer writes before it loads the objects (read-only data of each). */
 struct iot_config {
 	u32 self_pid;          /* the tracer, as struct iot_self.tgid */
@@ -55,6 +72,7 @@ struct iot_config {
 	/* 1: only processes in a control group of map `want_groups`, or below one, are selected */
 	u32 by_group;
 	char comm[IOT_COMM_LEN]; /* only processes whose leader has this comm; "": any */
+	struct iot_only only;
 };
 
 /* The system calls that are timed. */

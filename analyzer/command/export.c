@@ -136,11 +136,12 @@ static int put_stream(struct export *x, const struct stream *s)
 /* Streams are events: a run that has none, or lost some, says so. */
 static int check_events(struct export *x)
 {
+	static const char absent[] = "SELECT text FROM v_no_events, v_run WHERE only IS NULL";
 	static const char lost[] =
 		"SELECT 'events were lost, the streams lack them: ' || lost FROM v_lost_text "
 		"WHERE EXISTS (SELECT 1 FROM v_lost WHERE effect = 'events')";
 	int err;
-	auto_free char *none = ask_text(x, "SELECT text FROM v_no_events", &err);
+	auto_free char *none = ask_text(x, absent, &err);
 	auto_free char *some = NULL;
 
 	if (err || none)
@@ -180,6 +181,7 @@ int export_streams(const struct options *o)
 	int err = rules ? check_table(o->table) :
 			  fail_as(EXIT_DATA, errno, "cannot read systems.json");
 
+	ask.some_events = true;
 	err = err ?: store_open(&x.store, o->arg[1]) ?: store_run(x.store, o->run, &ask.run) ?:
 	      store_ask(x.store, &ask);
 	x.views = err ? NULL : views_load(x.store, o->reports);

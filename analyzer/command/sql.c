@@ -121,7 +121,7 @@ int sql(const struct options *o)
 
 	if (!err && o->ledger)
 		err = payload_read(&p, o->ledger);
-	ask.plot = true;
+	ask.plot = ask.some_events = true;
 	ask.cdf = o->cdf;
 	ask.has_ops = o->has_ops;
 	ask.ops = o->ops;

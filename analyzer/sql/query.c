@@ -394,6 +394,21 @@ static int store_given(struct store *s, const struct ask *ask)
 	return give(s, ask->run, &plain);
 }
 
+/* Views take the events of a run for all that there were: a run that recorded only some has none
+ * for them. */
+static int hide_events(struct store *s)
+{
+	static const char some[] = "SELECT 1 FROM run WHERE run = :run AND only IS NOT NULL";
+	static const char hide[] = "CREATE TEMP TABLE event AS SELECT * FROM main.event WHERE 0";
+	struct grid t = { 0 };
+	int err = s->ask.some_events ? 0 : store_query(s, "ask", some, NULL, &t);
+
+	if (!err && t.rows && sqlite3_exec(s->db, hide, NULL, NULL, NULL) != SQLITE_OK)
+		err = store_fail(s, "cannot be asked");
+	grid_free(&t);
+	return err;
+}
+
 int store_ask(struct store *s, const struct ask *ask)
 {
 	static const char make[] =
@@ -411,7 +426,7 @@ int store_ask(struct store *s, const struct ask *ask)
 	    sqlite3_exec(s->db, make, NULL, NULL, NULL) != SQLITE_OK)
 		return store_fail(s, "cannot be asked");
 	err = store_aliases(s, ask->rules) ?: store_name_system(s) ?:
-	      store_query(s, "ask", fill, NULL, &t);
+	      store_query(s, "ask", fill, NULL, &t) ?: hide_events(s);
 	grid_free(&t);
 	return err ?: store_limits(s, ask) ?: store_given(s, ask);
 }

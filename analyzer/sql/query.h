@@ -32,6 +32,7 @@ struct ask {
 	const struct selection *select; /* which rows are asked for; NULL: all */
 	bool all_rows;          /* parameter :rows is 100, or with this beyond all: rows are chosen
 				   afterwards */
+	bool some_events;       /* reads events also of a run that recorded only some (--only) */
 	bool cdf;               /* parameter :cdf */
 	bool once;              /* parameter :once */
 	bool has_ops;

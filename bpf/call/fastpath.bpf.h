@@ -127,6 +127,8 @@ __noinline int fastpath_event(struct fast_call *q, const struct timed *when, u64
 
 	if (!q || !when)
 		return 0;
+	if (cfg.only.events && !event_chosen(q->kind, size, ret, when->dur_ns))
+		return 0;
 	if (!q->block && !((when->dur_ns | size) >> 32)) {
 		fastpath_pack(q, when, offset, size, ret);
 		return 0;

@@ -193,7 +193,7 @@ static __always_inline u32 role_of(u64 sock, u16 protocol)
 /* Flows of excluded processes are not kept. */
 static __always_inline bool wants_flow(u32 proc)
 {
-	return proc >= PROC_FIRST || (!proc && !cfg.by_pid && !cfg.comm[0] && !cfg.by_group);
+	return proc >= PROC_FIRST || (!proc && !filtered());
 }
 
 static __always_inline struct iot_flow *flow_find(struct iot_flow_key *k, u64 sock, bool loopback)

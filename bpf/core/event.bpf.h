@@ -45,8 +45,23 @@ static __always_inline void event_fill(struct iot_event *e, u32 task, const stru
 	e->op = k->flags >> CELL_OP_SHIFT;
 }
 
+/* True when the filters of events (--only) choose an event like this. The tracer asks them of each
+ * event again, with those that need its file. */
+static __always_inline bool event_chosen(u8 kind, u64 size, u64 bytes, u64 dur_ns)
+{
+	if (!(cfg.only.kinds[INDEX(kind / 64, 4)] >> kind % 64 & 1))
+		return false;
+	return (size >= cfg.only.min_size || bytes >= cfg.only.min_size) &&
+	       dur_ns >= cfg.only.min_dur_ns;
+}
+
 static __always_inline void event_submit(struct iot_ring_event *r)
 {
+	if (cfg.only.events &&
+	    !event_chosen(r->e.kind, r->e.size, r->e.bytes, r->e.dur_ns)) {
+		bpf_ringbuf_discard(r, BPF_RB_NO_WAKEUP);
+		return;
+	}
 	r->e.cpu = bpf_get_smp_processor_id();
 	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
 }

@@ -125,6 +125,28 @@ static __always_inline bool comm_wanted(const char *comm)
 	return true;
 }
 
+static __always_inline bool exe_wanted(const char *exe)
+{
+	if (!cfg.only.exe[0])
+		return true;
+	for (int i = 0; i < IOT_EXE_LEN; i++) {
+		if (exe[i] != cfg.only.exe[i])
+			return false;
+		if (!exe[i])
+			break;
+	}
+	return true;
+}
+
+/* True when one of the first n numbers is the wanted one, or when there are none. */
+static __always_inline bool number_wanted(const volatile u32 *numbers, u32 n, u32 number)
+{
+	for (u32 i = 0; i < IOT_ONLY_MOST && i < n; i++)
+		if (numbers[i] == number)
+			return true;
+	return !n;
+}
+
 /* Addresses of a task's control groups: of version 2, and of the group that its memory is charged
  * to. 0: none. */
 static __always_inline u64 group_of(struct task_struct *t)
@@ -180,7 +202,8 @@ static __always_inline bool proc_wanted(struct iot_proc *p)
 
 	p->rchar = 0;
 	return wanted && (!cfg.by_pid || bpf_map_lookup_elem(&want_pids, &p->pid)) &&
-	       comm_wanted(p->comm);
+	       comm_wanted(p->comm) && exe_wanted(p->exe) &&
+	       number_wanted(cfg.only.uids, cfg.only.n_uids, p->uid);
 }
 
 /* Puts a process record into the ring. When the ring is full the map still has it. */
@@ -345,6 +368,8 @@ __noinline u32 proc_learn(struct task_ctx *c, u32 id)
 		c->proc_tried_ns = id ? 0 : bpf_ktime_get_ns();
 	if (p && !(p->flags & PROC_WANTED))
 		id = PROC_OTHER;
+	if (id >= PROC_FIRST && !number_wanted(cfg.only.tids, cfg.only.n_tids, current_thread()))
+		id = PROC_OTHER;
 	if (c) {
 		c->proc = p && p->flags & PROC_MOVED ? 0 : id;
 		c->exec_no = exec_number(t);
@@ -391,7 +416,7 @@ static __always_inline u32 proc_running(struct task_ctx *c)
 
 static __always_inline bool filtered(void)
 {
-	return cfg.by_pid || cfg.comm[0] || cfg.by_group;
+	return cfg.by_pid || cfg.comm[0] || cfg.by_group || cfg.only.processes;
 }
 
 #endif

@@ -19,7 +19,7 @@ SELECT n FROM number;
 -- The run. Its columns are those that JSON answers have about it.
 CREATE TEMP TABLE v_run AS
 SELECT r.run, r.label, r.host, r.kernel, r.machine, r.cpus, r.tool, r.command, r.filters, r.layers, r.tier,
-       iif(r.events = 2, 0, r.events) AS events, r.events = 2 AS pruned,
+       iif(r.events = 2, 0, r.events) AS events, r.events = 2 AS pruned, r.only,
        r.settle, r.latency, r.wall_ns, strftime('%Y-%m-%dT%H:%M:%SZ', r.wall_ns / 1000000000, 'unixepoch') AS started,
        e.dur_ns, e.status, e.dirty_bytes, e.self_cpu_ns, e.probe_cpu_ns, e.rss_bytes, r.map_bytes,
        e.run IS NOT NULL AS complete, COALESCE(e.horizon, 'unknown: the run is incomplete') AS horizon
@@ -110,9 +110,11 @@ SELECT s.class, s.effect, s.way FROM ask JOIN v_run_spoilt s ON s.run = ask.run;
 
 -- Why the run has no events, where it has none.
 CREATE TEMP VIEW v_no_events AS
-SELECT 'needs events, and ' || CASE WHEN pruned THEN 'those of the run were pruned'
-                                    WHEN tier = 'light' THEN 'the run was recorded with --light'
-                                    ELSE 'the run recorded none' END AS text
+SELECT 'needs ' || iif(only IS NOT NULL, 'all ', '') || 'events, and '
+       || CASE WHEN only IS NOT NULL THEN 'the run recorded only those with ' || only
+               WHEN pruned THEN 'those of the run were pruned'
+               WHEN tier = 'light' THEN 'the run was recorded with --light'
+               ELSE 'the run recorded none' END AS text
 FROM v_run WHERE events = 0;
 
 -- Why the run has no dirty ledger, where that is not because the store has none.
@@ -153,6 +155,9 @@ SELECT 2.5, 'recorded with --light: owners are known by file; n/a are D, the pag
             || 'what each call put into journals'
 FROM v_run WHERE tier = 'light'
 UNION ALL
+SELECT 2.6, 'events were recorded only with ' || only || ': sums have every operation, what needs all events is n/a'
+FROM v_run WHERE only IS NOT NULL
+UNION ALL
 SELECT 3, iif(horizon = 'at_ack', printf('nothing was settled: %s still dirty in the whole machine',
                                          COALESCE(dirty_bytes || ' bytes were', 'an unknown number of bytes was')),
               'the run is incomplete: what follows ends at its last whole second')
@@ -167,7 +172,7 @@ HAVING MAX(beside) >= 0.0005;
 -- All runs of the store.
 CREATE TEMP VIEW v_runs AS
 SELECT r.run, r.label, r.host, r.kernel, strftime('%Y-%m-%dT%H:%M:%SZ', r.wall_ns / 1000000000, 'unixepoch') AS started,
-       e.dur_ns / 1e9 AS seconds, e.horizon, e.status, iif(r.events = 1, e.events, 0) AS events,
+       e.dur_ns / 1e9 AS seconds, e.horizon, e.status, iif(r.events = 1 OR r.only IS NOT NULL, e.events, 0) AS events,
        (SELECT COALESCE(SUM(l.n), 0) FROM lost l WHERE l.run = r.run) AS lost,
        iif(e.run IS NULL, 'incomplete', 'complete') AS state, r.command
 FROM run r LEFT JOIN run_end e ON e.run = r.run;

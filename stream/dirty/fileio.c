@@ -180,7 +180,7 @@ static int sql_error(sqlite3 *db, s64 run)
 
 /* Does the run have all events of writing calls and of submitted bytes? */
 static const char complete_sql[] =
-	"SELECT count(*) FROM run r WHERE r.run = ?1 AND r.events <> 0"
+	"SELECT count(*) FROM run r WHERE r.run = ?1 AND r.events = 1"
 	" AND NOT EXISTS (SELECT 1 FROM lost l WHERE l.run = r.run AND l.n <> 0"
 	" AND l.effect IN ('events', 'bytes')"
 	" AND l.layer IN ('syscall', 'uring', 'cache', 'fs', 'block', 'all'))";

@@ -106,7 +106,7 @@ static int number(struct ledger *g, const char *sql, s64 bound, s64 *out)
  * know from table `lost`. */
 static int is_measured(struct ledger *g, s64 *yes)
 {
-	return number(g, "SELECT count(*) FROM run r WHERE r.run = ?1 AND r.events <> 0"
+	return number(g, "SELECT count(*) FROM run r WHERE r.run = ?1 AND r.events = 1"
 		" AND ',' || r.layers || ',' LIKE '%,syscall,%' AND ',' || r.layers || ',' LIKE '%,fs,%'"
 		" AND (',' || r.layers || ',' LIKE '%,uring,%'"
 		" OR NOT EXISTS (SELECT 1 FROM agg_total a JOIN kind k ON k.id = a.kind"

@@ -51,7 +51,7 @@ static int copy_one(struct rewrite *w, s64 run, enum keep keep)
 	rc = second_next(w->to.o.db, &first) ?: copy_run(&c, &table, &w->rows);
 	rc = rc ?: second_write(w->to.o.db, run, first);
 	if (rc == SQLITE_OK && keep == KEEP_SUMS) {
-		snprintf(sql, sizeof(sql), "UPDATE run SET events = 2 WHERE events AND run = %lld",
+		snprintf(sql, sizeof(sql), "UPDATE run SET events = 2, only = NULL WHERE events AND run = %lld",
 			 (long long)run);
 		rc = sqlite3_exec(w->to.o.db, sql, NULL, NULL, NULL);
 	}

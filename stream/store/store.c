@@ -422,9 +422,9 @@ static int put_run(struct store *s, const struct rec_run *rec)
 	if (rc != SQLITE_OK)
 		return give_up(s, rc, "cannot write");
 	s->run = sqlite3_last_insert_rowid(s->db);
-	s->ledger = rec->events ? ledger_open(s->db, s->run) : NULL;
+	s->ledger = rec->events == 1 ? ledger_open(s->db, s->run) : NULL;
 	s->copy = s->copy ?: malloc(IOT_EVENT_BATCH * sizeof(*s->copy));
-	s->fileio = rec->events && s->copy ? fileio_open() : NULL;
+	s->fileio = rec->events == 1 && s->copy ? fileio_open() : NULL;
 	return 0;
 }
 

@@ -30,7 +30,7 @@ static take take_duration, take_output, take_format, take_pid, take_comm, take_c
 	take_no_events, take_light, take_latency, take_settle, take_label, take_reduced, take_ring,
 	take_table, take_probes, take_system, take_systems, take_wide, take_quiet, take_anonymize,
 	take_sample_processes;
-static take take_verbose, take_partial, take_doctor, take_completion, take_version;
+static take take_only, take_verbose, take_partial, take_doctor, take_completion, take_version;
 
 /* A row: letter (0: none), name (NULL: the heading of a group), name of the value (NULL: no value;
  * after "?": the value is optional), function (NULL: --help, or a heading), help. */
@@ -71,6 +71,9 @@ static const struct row {
 	{ 0, "system", "NAME", take_system, "only processes of this storage system, such as etcd" },
 	{ 0, "dev", "NAME", take_dev,
 		"only requests of this disk, and calls on files that are on it, such as sda or 8:0" },
+	{ 0, "only", "KEY=VALUE", take_only,
+		"tid, uid, exe: only such threads or processes; path, inode, op, min-size, "
+		"min-latency: only such events, sums stay whole; can be repeated" },
 	{ 0, NULL, NULL, NULL, "Outputs:" },
 	{ 'o', "output", "FILE", take_output,
 		"write FILE.sqlite (a store, appended to), FILE.jsonl, - (standard output), "
@@ -231,6 +234,11 @@ static int take_dev(struct options *o, const char *value)
 		return fail_usage("'%s' has no requests of its own: give a disk below it", value);
 	o->dev = major << 20 | minor;
 	return 0;
+}
+
+static int take_only(struct options *o, const char *value)
+{
+	return options_only(o, value);
 }
 
 static int take_all(struct options *o, const char *value)
@@ -536,7 +544,7 @@ static int finish(struct options *o)
 		for (size_t j = 0; j < i; j++)
 			if (!strcmp(o->outputs[i].path, o->outputs[j].path))
 				return fail_usage("output '%s' is given twice", o->outputs[i].path);
-	status = options_outputs(o) ?: options_light(o);
+	status = options_outputs(o) ?: options_light(o) ?: options_only_check(o);
 	if (o->latency < 0)
 		o->latency = o->no_events ? LATENCY_SAMPLED : LATENCY_ALL;
 	return status;

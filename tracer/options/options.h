@@ -12,6 +12,7 @@
 #define MAX_PIDS 64
 #define MAX_RULES 16
 #define MAX_GROUP_NAMES 16
+#define MAX_ONLY 16
 
 enum format { FORMAT_NONE, FORMAT_TEXT, FORMAT_TABLE, FORMAT_JSONL, FORMAT_STREAMS,
 	FORMAT_JSONL_WIDE, FORMAT_STORE };
@@ -21,6 +22,17 @@ enum mode { MODE_TRACE, MODE_PROBES, MODE_SYSTEMS, MODE_DOCTOR, MODE_COMPLETION,
 struct output {
 	const char *path;       /* "-": standard output */
 	enum format format;
+};
+
+/* Filters of --only: those that the kernel side knows, and those that need the file of an event. */
+struct only {
+	struct iot_only kernel;
+	const char *paths[IOT_ONLY_MOST]; /* patterns of fnmatch(3) */
+	u64 inodes[IOT_ONLY_MOST];
+	size_t n_paths, n_inodes;
+	const char *text[MAX_ONLY]; /* each as it was given, such as "op=fsync" */
+	bool of_events[MAX_ONLY];
+	size_t n_text;
 };
 
 /* All that a command line asks for. Strings point into argv. */
@@ -40,6 +52,7 @@ struct options {
 	size_t n_group_names;
 	const char *dev_name;
 	u32 dev;                /* device number of a disk; 0: none */
+	struct only only;
 	const char *rules[MAX_RULES]; /* files that add rules of storage systems */
 	size_t n_rules;
 	const char *system;     /* only processes of this storage system */
@@ -88,6 +101,22 @@ int options_layers(struct options *, const char *list);
 /* Chooses the format of each output, and adds standard output where --format needs it. Returns 0,
  * or STATUS_USAGE after a message. */
 int options_outputs(struct options *);
+
+/* Adds a filter, KEY=VALUE. Returns 0, or STATUS_USAGE after a message. */
+int options_only(struct options *, const char *filter);
+
+/* Completes the filters, and checks that they go with the rest of the command line. Returns 0, or
+ * STATUS_USAGE after a message. */
+int options_only_check(struct options *);
+
+/* True when only some events are recorded: reports that need all of them have none. */
+static inline bool only_some_events(const struct only *o)
+{
+	return o->kernel.events || o->n_paths || o->n_inodes;
+}
+
+/* Describes the filters of events, such as "op=fsync min-size=4096"; "" when there are none. */
+void options_only_events(const struct options *, char *buf, size_t size);
 
 /* Sets what --light implies. Returns 0, or STATUS_USAGE after a message. */
 int options_light(struct options *);

@@ -37,6 +37,19 @@ void options_filters(const struct options *o, char *buf, size_t size)
 		add_text(buf, size, " system=%s", o->system);
 	if (o->dev)
 		add_text(buf, size, " dev=%s", o->dev_name);
+	for (size_t i = 0; i < o->only.n_text; i++)
+		if (!o->only.of_events[i])
+			add_text(buf, size, " %s", o->only.text[i]);
+	if (buf[0])
+		memmove(buf, buf + 1, strlen(buf));
+}
+
+void options_only_events(const struct options *o, char *buf, size_t size)
+{
+	buf[0] = '\0';
+	for (size_t i = 0; i < o->only.n_text; i++)
+		if (o->only.of_events[i])
+			add_text(buf, size, " %s", o->only.text[i]);
 	if (buf[0])
 		memmove(buf, buf + 1, strlen(buf));
 }

@@ -178,7 +178,7 @@ static void join(char *const *argv, char *buf, size_t size)
 int describe_run(struct sink *s, const struct options *o, const struct probes *p, u64 start_ns,
 	u64 attach_ns)
 {
-	char uuid[37], layers[128], whole[128], filters[1024], command[COMMAND_MAX];
+	char uuid[37], layers[128], whole[128], filters[1024], only[1024], command[COMMAND_MAX];
 	time_t now = time(NULL);
 	struct utsname u;
 	struct tm tm;
@@ -205,6 +205,11 @@ int describe_run(struct sink *s, const struct options *o, const struct probes *p
 	r.whole = *whole ? whole : NULL;
 	options_filters(o, filters, sizeof(filters));
 	r.filters = *filters ? filters : NULL;
+	options_only_events(o, only, sizeof(only));
+	if (*only) {
+		r.only = only;
+		r.events = 2;
+	}
 	if (o->command) {
 		join(o->command, command, sizeof(command));
 		r.command = command;

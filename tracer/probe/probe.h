@@ -40,6 +40,7 @@ struct probe_opts {
 	 * of these */
 	bool by_group;
 	u32 dev;                    /* filter: device number of a disk; 0: none */
+	struct iot_only only;       /* filters of processes and events */
 	/* tables with another size than the default; `cells` is one table */
 	const struct probe_table *tables;
 	size_t n_tables;

@@ -108,6 +108,7 @@ static void configure(struct probes *p, struct bpf_object *o, size_t n)
 		c->latency = p->opts.latency;
 		c->faults = tracepoint_find(p, "mm_filemap_fault", &fault) &&
 			tracepoint_args(&fault) == 2;
+		c->only = p->opts.only;
 		memcpy(c->comm, p->opts.comm, sizeof(c->comm));
 		c->comm[sizeof(c->comm) - 1] = '\0';
 	}

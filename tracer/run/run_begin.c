@@ -28,7 +28,7 @@ static void fill_probe_opts(const struct options *o, struct probe_opts *p)
 			.light = o->light,
 			.ring_bytes = o->ring_bytes, .reduced = o->reduced,
 		.by_pid = options_by_pid(o), .by_group = o->groups.n > 0, .dev = o->dev,
-		.verbose = o->verbose,
+		.only = o->only.kernel, .verbose = o->verbose,
 		.tables = o->tables, .n_tables = o->n_tables,
 	};
 	memcpy(p->comm, o->comm, sizeof(p->comm));

@@ -35,6 +35,7 @@ static bool hold(struct run *r, const struct rec_file *rec)
 
 void run_file(struct run *r, const struct rec_file *rec)
 {
+	run_judge_file(r, rec);
 	if (!r->opts->system || run_uses(r, rec->id) || !hold(r, rec))
 		take_error(r, r->sink->record(r->sink, REC_file, rec));
 }
@@ -67,5 +68,7 @@ void run_files_begin(struct run *r)
 void run_files_free(struct run *r)
 {
 	id_table_free(&r->files, NULL);
+	id_table_free(&r->chosen, NULL);
+	free(r->waiting);
 	id_table_free(&r->held, held_free);
 }

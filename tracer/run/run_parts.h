@@ -53,6 +53,11 @@ struct run {
 	 * and other files */
 	struct id_table files, held;
 	size_t n_held;
+	/* with --only: of each file whether it is chosen; events whose file has no record yet, of
+	 * which the first n_waited were judged once */
+	struct id_table chosen;
+	struct iot_event *waiting;
+	size_t n_waiting, n_waited, waiting_room;
 	/* with --system (run_early.c): events of processes that are not known to be wanted; a
 	 * ring */
 	struct iot_event *early;
@@ -116,6 +121,14 @@ int run_start_command(struct run *);
 void run_give(struct run *, const struct iot_event *);
 /* Gives the incomplete batch. */
 void run_flush(struct run *);
+/* True when the filters of events (--only) choose an event. *later: its file is not known yet. */
+bool run_chooses(const struct run *, const struct iot_event *, bool *later);
+/* Keeps an event whose file is not known yet; gives those whose file is known by now, and drops
+ * those that had waited before. */
+void run_wait_file(struct run *, const struct iot_event *);
+void run_give_waiting(struct run *);
+/* Notes whether the filters choose a file, by its inode and its present path. */
+void run_judge_file(struct run *, const struct rec_file *);
 /* Was the layer of this kind of operation asked for? Programs of other layers run too, where owners
  * need them; their sums are not recorded. */
 bool run_keeps(const struct run *, u32 kind);

@@ -15,12 +15,18 @@ static void on_event(void *arg, const struct iot_event *e)
 {
 	struct run *r = arg;
 	struct iot_event *own = &r->batch[r->n_batch];
+	bool later = false;
 
 	*own = *e;
 	own->ts_ns = e->ts_ns > r->start_ns ? e->ts_ns - r->start_ns : 0;
 	detect_event(r->detect, own);
 	if (!run_keeps(r, own->kind))
 		return;
+	if (only_some_events(&r->opts->only) && !run_chooses(r, own, &later)) {
+		if (later)
+			run_wait_file(r, own);
+		return;
+	}
 	if (r->opts->system) {
 		struct iot_event chosen = *own; /* a waiting event may be given first */
 
@@ -245,6 +251,7 @@ bool run_drain(struct run *r)
 	const struct probe_callbacks callbacks = { r, on_event, on_process, on_path };
 	size_t n = probes_consume(r->probes, &callbacks);
 
+	run_give_waiting(r);
 	run_flush(r);
 	run_give_ends(r, r->n_due);
 	if (n < PROBES_TAKE)

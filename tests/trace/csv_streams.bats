@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-only
-# streams.bats - CSV streams of a traced run: the sums that scripts of earlier tools make of them.
+# csv_streams.bats - CSV streams of a traced run: the sums that scripts of earlier tools make of them.
 
 load ../lib/helper
 
