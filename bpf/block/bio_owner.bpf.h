@@ -27,6 +27,7 @@ struct {
 struct done {
 	u64 sector, bytes, size, issue_ns, dur_ns, queue_ns;
 	u32 flags, error, tid;
+	u32 part;              /* device number of the partition; 0: the whole disk */
 };
 
 /* A search for redirtied blocks of a bio (redirty.bpf.h): at block `pos` of a folio that begins at

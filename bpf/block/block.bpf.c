@@ -501,6 +501,7 @@ int PROBE(block__complete, struct request *rq, int error, unsigned int bytes)
 	d->size = bytes;
 	d->flags = request_flags(rq->cmd_flags);
 	d->error = error_of(error);
+	d->part = part;
 	w->bio = POINTER_AT(rq, struct request, bio);
 	w->lat_ns = d->dur_ns;
 	w->ops = 1;

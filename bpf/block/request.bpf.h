@@ -249,8 +249,38 @@ __noinline int request_event(const struct bio_walk *w, const struct iot_cell_key
 	r->e.bytes = d->bytes;
 	r->e.flags = d->flags | (w->pieces > 1 ? FLAG_MIXED : 0) | (k->flags & FLAG_PASSED);
 	r->e.err = d->error;
+	r->e.arg = d->part;
 	event_submit(r);
 	return 0;
+}
+
+#define REQ_OP_DRIVER_FIRST 32 /* REQ_OP_SCSI_IN until 5.13; REQ_OP_DRV_IN is 34 */
+#define REQ_OP_DRIVER_LAST 35  /* REQ_OP_DRV_OUT */
+
+/* True for commands of zones, the numbers of which 6.15 changed. Appends count as writes. */
+static __always_inline bool is_zone_op(u32 op)
+{
+	u32 first = 10, last = 17; /* until 5.19, where the enum is called req_opf */
+
+	if (HAS_ZONE_OPS) {
+		first = bpf_core_enum_value(enum req_op___iot, REQ_OP_ZONE_OPEN___iot);
+		last = bpf_core_enum_value(enum req_op___iot, REQ_OP_ZONE_RESET_ALL___iot);
+	}
+	return op >= first && op <= last;
+}
+
+/* The kind of a request that moves no bytes of blocks. */
+static __always_inline u32 kind_without_bytes(u32 op)
+{
+	if (op == REQ_OP_FLUSH)
+		return KIND_BLK_FLUSH;
+	if (op == REQ_OP_WRITE_ZEROES)
+		return KIND_BLK_ZEROES;
+	if (op == REQ_OP_DISCARD)
+		return KIND_BLK_DISCARD;
+	if (op >= REQ_OP_DRIVER_FIRST && op <= REQ_OP_DRIVER_LAST)
+		return KIND_BLK_PASSTHROUGH;
+	return is_zone_op(op) ? KIND_BLK_ZONE : KIND_BLK_OTHER;
 }
 
 /* Counts a flush, a discard, or any other request that moves no bytes. */
@@ -263,11 +293,11 @@ __noinline int complete_other(struct bio_walk *w, u32 op, u32 disk, const struct
 	if (!w || !d)
 		return 0;
 	k.dev = disk;
-	k.kind = op == REQ_OP_FLUSH ? KIND_BLK_FLUSH : op == REQ_OP_WRITE_ZEROES ? KIND_BLK_ZEROES :
-		 op == REQ_OP_DISCARD ? KIND_BLK_DISCARD : KIND_BLK_OTHER;
-	k.cause = op == REQ_OP_FLUSH ? CAUSE_FLUSH : k.kind == KIND_BLK_OTHER &&
-		op != REQ_OP_SECURE_ERASE ? CAUSE_NONE :
-		  CAUSE_DISCARD;
+	k.kind = kind_without_bytes(op);
+	k.cause = op == REQ_OP_FLUSH ? CAUSE_FLUSH : op == REQ_OP_DISCARD ||
+		op == REQ_OP_WRITE_ZEROES || op == REQ_OP_SECURE_ERASE ? CAUSE_DISCARD : CAUSE_NONE;
+	if (k.cause == CAUSE_NONE)
+		k.flags = CELL_OP(op);
 	if (k.cause == CAUSE_DISCARD && error)
 		k.sub = SUB_FAILED; /* its range was not zeroed or discarded */
 	if (op == REQ_OP_FLUSH) {
@@ -278,7 +308,7 @@ __noinline int complete_other(struct bio_walk *w, u32 op, u32 disk, const struct
 		t = bio_find(w->bio);
 		if (t) {
 			owner = t->owner;
-			k.flags = CELL_CARRIER(t->carrier);
+			k.flags |= CELL_CARRIER(t->carrier);
 			bio_drop(w->bio);
 		}
 	}

@@ -40,6 +40,7 @@
 /* since 5.19: REQ_SWAP */
 #define HAS_SWAP_FLAG bpf_core_enum_value_exists(enum req_flag_bits___iot, __REQ_SWAP___iot)
 /* since 6.0: enum req_op; before, it is called req_opf */
+#define HAS_ZONE_OPS bpf_core_enum_value_exists(enum req_op___iot, REQ_OP_ZONE_RESET_ALL___iot)
 #define HAS_ZONE_APPEND bpf_core_enum_value_exists(enum req_op___iot, REQ_OP_ZONE_APPEND___iot)
 /* struct request has the time of its allocation */
 #define HAS_REQUEST_START bpf_core_field_exists(struct request, start_time_ns)

@@ -514,6 +514,7 @@ enum req_flag_bits___iot {
 
 /* The value differs between kernels. The enum was called req_opf before 6.0: then zone appends are
  * other operations. */
-enum req_op___iot { REQ_OP_ZONE_APPEND___iot = 7 };
+enum req_op___iot { REQ_OP_ZONE_APPEND___iot = 7, REQ_OP_ZONE_OPEN___iot = 10,
+	REQ_OP_ZONE_RESET_ALL___iot = 15 };
 
 #endif

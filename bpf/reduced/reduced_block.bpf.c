@@ -219,6 +219,7 @@ int BPF_PROG(block__complete, struct request *rq, int error, unsigned int bytes)
 	w->over.size = bytes;
 	w->over.flags = request_flags(flags);
 	w->over.error = error_of(error);
+	w->over.part = part;
 	if (op > REQ_OP_WRITE)
 		complete_other(w, op, disk, &w->over, w->over.error);
 	else if (bytes) /* the end of a flush sequence has none: its flush request is counted */

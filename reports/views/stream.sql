@@ -97,11 +97,13 @@ WHERE e.stream = 'fs'
 
 -- Stream block: one row a request, at its completion. pid, command and ppid are the owner's, tid is the thread that
 -- gave the request to the device. bytes of flushes, discards and zeroes are none: size is their range.
+-- device: the partition that the request was submitted to, else the disk.
 -- command_flags: REQ_ bits are recorded as words, in flags. request_id: number of the event in the store.
 CREATE TEMP VIEW v_stream_block AS
 SELECT e.timestamp, e.operation, e.pid, e.tid, e.command, e.offset / 512 AS sector,
        COALESCE(e.size, e.bytes, 0) AS size,
-       round(e.dur_ns / 1e6, 6) AS latency_ms, devno(e.dev) AS device, w.words AS flags, COALESCE(e.cpu, 0) AS cpu_id,
+       round(e.dur_ns / 1e6, 6) AS latency_ms, devno(COALESCE(e.arg, e.dev)) AS device, w.words AS flags,
+       COALESCE(e.cpu, 0) AS cpu_id,
        e.ppid, round(e.queue_ns / 1e6, 6) AS queue_latency_ms, NULL AS command_flags,
        COALESCE(e.code, e.op) AS operation_code, e.number AS request_id, e.mono_ns
 FROM v_stream_event e LEFT JOIN v_stream_flag w ON w.flags = e.flags WHERE e.stream = 'block';

@@ -416,7 +416,7 @@ leaf_agrees() { # BYTES
 	mark
 	traced -- sh -c "blkzone open -o 0x1f8000 -c 1 $leaf; blkzone finish -o 0x1f8000 -c 1 $leaf; blkzone reset -o 0x1f8000 -c 1 $leaf"
 	same "bytes" "$(on_leaf block_write 1),$(wrote)" 0,0
-	same "operations" "$(total ops "kind = 'block_other' AND comm = 'blkzone' AND dev = '$leaf_no'")" 3
+	same "operations" "$(total ops "kind = 'block_zone' AND comm = 'blkzone' AND dev = '$leaf_no'")" 3
 }
 
 @test "a flush has no offset (defect 29)" {
