@@ -196,6 +196,10 @@ $(B)/packs: tests/trace/packs.c $(B)/tracer/probe/event_batch.o $(base_src:%.c=$
 	$(call say,CC,$@)
 	$(Q)$(CC) $(CFLAGS_ALL) $(inc_tests) $^ -o $@ -lpthread
 
+$(B)/netcalls: tests/trace/netcalls.c Makefile | $(B)/.tools
+	$(call say,CC,$@)
+	$(Q)$(CC) $(filter-out -fsanitize%,$(CFLAGS_ALL)) $(inc_tests) $< -o $@
+
 # The objects are carried inside the tracer: the assembler looks for them there.
 $(B)/tracer/probe/probe_rows.o: $(bpf_obj)
 $(B)/tracer/probe/probe_rows.o: CFLAGS_ALL += -Wa,-I$(B)/bpf
@@ -304,7 +308,7 @@ $(B)/fuzz/base.sqlite: tests/lib/gen-run.py tests/unit/fuzz-base $(B)/iot-analyz
 
 # Programs that drive tests.
 .PHONY: drivers
-drivers: $(addprefix $(B)/,stream-tool stream-tool-asan tests/detect tests/detect-asan faulty.so faulty-run forker leaver random-worker stats packs)
+drivers: $(addprefix $(B)/,stream-tool stream-tool-asan tests/detect tests/detect-asan faulty.so faulty-run forker leaver random-worker stats packs netcalls)
 
 # A job a processor, where nobody said otherwise.
 parallel = $(if $(findstring -j,$(MAKEFLAGS)),,-j$$(nproc))

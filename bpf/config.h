@@ -129,6 +129,23 @@ enum iot_shape {
 	SHAPE_MSG,       /* socket, message header, flags */
 	/* socket, message headers, count, flags; returns how many messages moved */
 	SHAPE_MMSG,
+	/* domain, type, protocol; from here: calls that are recorded only where layer net is
+	 * traced whole */
+	SHAPE_SOCKET,
+	SHAPE_SOCKETPAIR, /* the same, and two descriptors */
+	SHAPE_BIND,      /* socket, address, its length */
+	SHAPE_LISTEN,    /* socket, backlog */
+	SHAPE_ACCEPT,    /* socket, address, its length; returns a socket */
+	SHAPE_ACCEPT4,   /* the same, and flags */
+	SHAPE_CONNECT,   /* socket, address, its length */
+	SHAPE_SHUTDOWN,  /* socket, direction */
+	SHAPE_SOCKOPT,   /* socket, level, option, value, its length */
+	SHAPE_POLL,      /* descriptors, their number, timeout; returns how many are ready */
+	SHAPE_SELECT,    /* highest descriptor + 1, three sets, timeout; the same result */
+	SHAPE_EPOLL_CREATE,
+	SHAPE_EPOLL_CREATE1, /* flags */
+	SHAPE_EPOLL_CTL, /* epoll, operation, descriptor, event */
+	SHAPE_EPOLL_WAIT, /* epoll, events, their number, timeout; returns how many are ready */
 };
 
 /* One row of the table of system calls. */

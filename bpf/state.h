@@ -247,6 +247,7 @@ struct iot_state {
 	u32 put_second, put_names;
 	u32 used_cells;        /* aggregates in use */
 	u32 used_flows;        /* flows in the table */
+	u32 next_flow;         /* flows that were made so far */
 	u32 free_begin, free_end; /* of ring `free_cells` */
 	u64 start_ns;          /* CLOCK_MONOTONIC when the gate opened */
 	u64 boot_ns;           /* CLOCK_BOOTTIME when the gate opened */
@@ -348,6 +349,12 @@ struct iot_flow_key {
 struct iot_flow {
 	u64 sent_bytes, recv_bytes, sends, recvs;
 	u32 role, loopback;
+	u32 id;                /* flow.id; 0: not set yet */
+	/* where layer net is traced whole: calls that failed, calls of poll(2) for this socket
+	 * alone, segments that TCP sent again, packets that this host dropped */
+	u32 errors, polls, retransmits, drops, pad;
+	/* from connect(2) until the connection was there, or the time in accept(2); 0: not known */
+	u64 setup_ns;
 };
 
 #define IOT_MAX_FLOWS 32768

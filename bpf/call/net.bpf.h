@@ -11,6 +11,10 @@
 #include "event.bpf.h"
 #include "thread.bpf.h"
 
+/* True where layer net is traced whole: each call on a socket, not only the bytes. */
+#define NET_WHOLE (!REDUCED && cfg.whole >> LAYER_NET & 1)
+
+#define AF_UNIX 1
 #define AF_INET 2
 #define AF_INET6 10
 #define IPPROTO_TCP 6
@@ -36,6 +40,15 @@ struct {
 	__type(key, u64);      /* socket */
 	__type(value, u32);    /* ROLE_x */
 } socket_roles SEC(".maps");
+
+/* Layer net whole: the process whose flow a pair of addresses is, as its side sees them: packets
+ * are found by their addresses alone. The key has owner 0. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 65536);
+	__type(key, struct iot_flow_key);
+	__type(value, u32);    /* process.id */
+} flow_owners SEC(".maps");
 
 /* The bytes that a socket operation moved. */
 struct socket_use {
@@ -98,6 +111,8 @@ static __always_inline void key_addresses(struct iot_flow_key *k, u64 sock)
 	k->family = AF_INET;
 	k->protocol = NUMBER_AT(sock, struct sock, sk_protocol);
 	k->local_port = NUMBER_AT(sock, struct sock, __sk_common.skc_num);
+	if (!k->local_port) /* TCP has ended, and gave its port back */
+		k->local_port = swap16(NUMBER_AT(sock, struct inet_sock, inet_sport));
 	k->remote_port = swap16(NUMBER_AT(sock, struct sock, __sk_common.skc_dport));
 	if (NUMBER_AT(sock, struct sock, __sk_common.skc_family) == AF_INET) {
 		put_mapped(k->local, NUMBER_AT(sock, struct sock, __sk_common.skc_rcv_saddr));
@@ -175,6 +190,13 @@ static __always_inline bool is_loopback(const struct iot_flow_key *k, u64 sock)
 	return device && NUMBER_AT(device, struct net_device, flags) & IFF_LOOPBACK;
 }
 
+/* The place of the peer, as field `sub` has it. */
+static __always_inline u8 peer_place(const struct iot_flow_key *k, u64 sock)
+{
+	return is_loopback(k, sock) ? SUB_NET_LOOPBACK : k->remote_port ? SUB_NET_REMOTE :
+		SUB_NET_UNKNOWN;
+}
+
 /* The role of a socket in its connection. Of a connection from before the run only this is known: a
  * port that connect() itself chose is in a bind bucket with a negative fastreuse. */
 static __always_inline u32 role_of(u64 sock, u16 protocol)
@@ -196,6 +218,15 @@ static __always_inline bool wants_flow(u32 proc)
 	return proc >= PROC_FIRST || (!proc && !filtered());
 }
 
+static __always_inline void flow_owner_note(struct iot_flow_key *k)
+{
+	u32 owner = k->owner;
+
+	k->owner = 0;
+	bpf_map_update_elem(&flow_owners, k, &owner, BPF_ANY);
+	k->owner = owner;
+}
+
 static __always_inline struct iot_flow *flow_find(struct iot_flow_key *k, u64 sock, bool loopback)
 {
 	/* not on the stack: 6.1 allows this chain of calls 512 bytes */
@@ -214,6 +245,10 @@ static __always_inline struct iot_flow *flow_find(struct iot_flow_key *k, u64 so
 	}
 	f->role = role_of(sock, k->protocol);
 	f->loopback = loopback;
+	if (!REDUCED)
+		__sync_val_compare_and_swap(&f->id, 0, NEXT_NUMBER(s, next_flow) + 1);
+	if (NET_WHOLE)
+		flow_owner_note(k);
 	return f;
 }
 
@@ -231,8 +266,14 @@ static __always_inline u64 began_sending(void)
 	return began < now ? began : now;
 }
 
+/* Field `offset` of an event: its flow, and both ports. */
+static __always_inline u64 flow_offset(const struct iot_flow_key *k, u32 flow)
+{
+	return (u64)flow << 32 | (u32)k->local_port << 16 | k->remote_port;
+}
+
 static __always_inline void net_event(const struct socket_use *u, const struct iot_flow_key *k,
-				      u8 sub)
+				      u8 sub, u32 flow)
 {
 	struct iot_cell_key c = { .owner = u->proc, .kind = u->kind, .how = HOW_EXACT,
 				  .sub = sub };
@@ -247,7 +288,7 @@ static __always_inline void net_event(const struct socket_use *u, const struct i
 	r->e.ts_ns = u->kind == KIND_NET_SEND ? began_sending() : bpf_ktime_get_ns();
 	r->e.tid = current_thread();
 	r->e.bytes = u->bytes;
-	r->e.offset = (u64)k->local_port << 16 | k->remote_port;
+	r->e.offset = flow_offset(k, flow);
 	r->e.flags = u->derived ? FLAG_DERIVED : 0;
 	event_submit(r);
 }
@@ -267,13 +308,10 @@ __noinline int socket_used(struct socket_use *u)
 	c.owner = k.owner = u->proc;
 	c.kind = u->kind;
 	c.how = u->proc ? HOW_EXACT : HOW_NONE;
-	c.sub = is_loopback(&k, u->sock) ? SUB_NET_LOOPBACK : k.remote_port ? SUB_NET_REMOTE :
-		SUB_NET_UNKNOWN;
+	c.sub = peer_place(&k, u->sock);
 	cell_add(cell_find(&c), 1, u->bytes, 0, 0, false);
-	net_event(u, &k, c.sub);
-	if (!wants_flow(u->proc))
-		return 0;
-	f = flow_find(&k, u->sock, c.sub == SUB_NET_LOOPBACK);
+	f = wants_flow(u->proc) ? flow_find(&k, u->sock, c.sub == SUB_NET_LOOPBACK) : NULL;
+	net_event(u, &k, c.sub, f ? f->id : 0);
 	if (!f)
 		return 0;
 	__sync_fetch_and_add(u->kind == KIND_NET_SEND ? &f->sent_bytes : &f->recv_bytes, u->bytes);

@@ -8,7 +8,7 @@
 #include "aio.bpf.h"
 #include "ext4_inode.bpf.h"
 #include "folio.bpf.h"
-#include "socket_call.bpf.h"
+#include "net_call.bpf.h"
 #include "remote_write.bpf.h"
 #include "fastpath.bpf.h"
 #include "uring.bpf.h"
@@ -272,7 +272,7 @@ static __always_inline int call_begins(const struct pt_regs *regs, long id, bool
 	shape = call_row(id)->shape;
 	if (cfg.latency == LATENCY_SYNCS && !syncs(call_row(id)->kind))
 		return 0;
-	if (!shape || (shape >= SHAPE_URING &&
+	if (!shape || (shape >= SHAPE_URING && !(NET_WHOLE && shape >= SHAPE_TO) &&
 		       !(cfg.events && call_row(id)->kind == KIND_NET_SEND)) || !gate_open())
 		return 0;
 	tid = bpf_get_current_pid_tgid();
@@ -408,7 +408,8 @@ static __always_inline bool ends_quickly(struct task_struct *t, struct thread *t
 	if (shape == SHAPE_MADVISE && regs_arg2(regs) != MADV_POPULATE_WRITE)
 		return true;
 	if (shape >= SHAPE_TO)
-		return !cfg.twins && !message_counts(t, regs_arg0(regs), ret) && clock_drop(th);
+		return !NET_WHOLE && !cfg.twins && !message_counts(t, regs_arg0(regs), ret) &&
+			clock_drop(th);
 	return shape <= SHAPE_PRW && ret >= 0 && th && th->task == (u64)t &&
 	       fastpath_call(t, th, regs, nr, ret);
 }
@@ -434,6 +435,19 @@ static __always_inline void aio_ends(struct task_ctx *c, const struct call *k, u
 		aio_submitted(c, k, ret, proc, ts_ns);
 	else
 		aio_reaped(c, k, ret);
+}
+
+/* A call on sockets has returned. */
+static __always_inline int socket_ends(struct task_ctx *c, struct thread *th,
+				       const volatile struct iot_syscall *row, long ret)
+{
+	u8 shape = row->shape;
+	struct op *o = &c->op;
+
+	if (shape <= SHAPE_MMSG)
+		exit_message(c, &c->regs, shape, o->kind, ret);
+	o->dur_ns = clock_stop(th, TASK(CURRENT_TASK, pid), &o->ts_ns);
+	return NET_WHOLE ? net_call_ends(c, &c->regs, row->kind, shape, ret) : 0;
 }
 
 static __always_inline int call_ends(const struct pt_regs *regs, u64 nr, long ret, bool twin)
@@ -472,11 +486,8 @@ static __always_inline int call_ends(const struct pt_regs *regs, u64 nr, long re
 	o->kind = row->kind;
 	if (shape == SHAPE_EXEC)
 		return exec_ends(c, ret);
-	if (!REDUCED && shape >= SHAPE_TO) {
-		exit_message(c, k, shape, o->kind, ret);
-		clock_stop(th, TASK(t, pid), &o->ts_ns);
-		return 0;
-	}
+	if (!REDUCED && shape >= SHAPE_TO)
+		return socket_ends(c, th, row, ret);
 	if ((proc = proc_current(c)) == PROC_SELF)
 		return 0;
 	o->write = row->write;
@@ -515,7 +526,7 @@ static __always_inline int call_ends(const struct pt_regs *regs, u64 nr, long re
 		aio_passing(c);
 	if (exit_plain(c, k, o, shape, ret))
 		call_record(c, o, proc);
-	return 0;
+	return NET_WHOLE && shape == SHAPE_CLOSE ? net_close_ends(ret) : 0;
 }
 
 SEC("tp_btf/sys_exit")

@@ -458,6 +458,7 @@ struct sock_common {
 	u32 skc_daddr, skc_rcv_saddr;
 	u16 skc_dport, skc_num; /* the first in network byte order, the second in host byte order */
 	u16 skc_family;
+	volatile unsigned char skc_state;
 	struct in6_addr skc_v6_daddr, skc_v6_rcv_saddr;
 };
 
@@ -472,7 +473,32 @@ struct dst_entry {
 struct sock {
 	struct sock_common __sk_common;
 	u16 sk_protocol;
+	int sk_err;
 	struct dst_entry *sk_dst_cache;
+};
+
+struct inet_sock {
+	u16 inet_sport;        /* in network byte order */
+};
+
+struct request_sock {
+	struct sock_common __req_common;
+};
+
+struct sk_buff {
+	struct sock *sk;
+	unsigned int len;
+	unsigned char cb[48];
+	s64 tstamp;            /* in a union with skb_mstamp_ns, when TCP sent it */
+	u16 protocol;          /* in network byte order */
+	u16 transport_header, network_header; /* offsets from `head` */
+	unsigned char *head;
+};
+
+/* The member cb of a packet in the queue of TCP. */
+struct tcp_skb_cb {
+	u32 seq, end_seq;
+	u16 tcp_gso_segs;
 };
 
 struct proto_ops {

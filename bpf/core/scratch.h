@@ -10,6 +10,7 @@
 
 #include <linux/aio_abi.h>
 #include "kernel.h"
+#include "state.h"
 
 /* A system call: its number and arguments. */
 struct call {
@@ -174,11 +175,25 @@ struct area_scratch {
 	u64 unused[19];
 };
 
+/* One operation on sockets (net_op.bpf.h). `place` is a SUB row, and 0 where no single socket is
+ * known. */
+struct net_op {
+	u64 sock;              /* address of struct sock; only compared */
+	u64 ts_ns, dur_ns, size, bytes;
+	u64 setup_ns;          /* time until the connection was there; 0: not known */
+	u32 proc, arg, tid;
+	u32 ops;               /* that it stands for */
+	u16 err;
+	u8 kind, op, place, pad[3];
+	struct iot_flow_key key;
+};
+
 union scratch {
 	struct aio_scratch aio;
 	struct aio_block aio_block;
 	struct direct_memory direct;
 	struct area_scratch area;
+	struct net_op net;
 	u64 vma;               /* the struct vm_area_struct that bpf_find_vma() found */
 };
 

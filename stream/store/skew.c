@@ -39,7 +39,8 @@ static int read_moves(const struct skew_side *s, struct moves *m)
 	int rc = SQLITE_NOMEM;
 
 	m->all = malloc(MOVES_MAX * sizeof(*m->all));
-	if (m->all && asprintf(&sql, "SELECT owner, offset, ts_ns, bytes, kind FROM event WHERE run = %lld"
+	if (m->all && asprintf(&sql, "SELECT owner, offset & 4294967295, ts_ns, bytes, kind FROM event"
+			       " WHERE run = %lld"
 			       " AND kind IN (%d, %d) AND sub = %d AND offset > 0 LIMIT %d", (long long)s->run,
 			       KIND_NET_SEND, KIND_NET_RECV, SUB_NET_REMOTE, MOVES_MAX) > 0)
 		rc = sqlite3_prepare_v2(s->db, sql, -1, &st, NULL);

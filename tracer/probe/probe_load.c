@@ -116,6 +116,9 @@ static void configure(struct probes *p, struct bpf_object *o, size_t n)
 		if (call_rows[i].nr >= 0 && call_rows[i].nr < IOT_MAX_SYSCALL &&
 		    call_wanted(c, &call_rows[i].call))
 			s[call_rows[i].nr] = call_rows[i].call;
+	for (size_t i = 0; s && c && c->sockets && p->opts.whole >> LAYER_NET & 1 &&
+	     i < n_net_call_rows; i++)
+		s[net_call_rows[i].nr] = net_call_rows[i].call;
 	if (s && (p->lacks || !layer_asked(p, LAYER_URING)))
 		s[SYS_io_uring_enter].instead = 1; /* use of io_uring must not go unnoticed */
 }

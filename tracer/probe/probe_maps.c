@@ -133,6 +133,23 @@ static bool has_sets(const char *map)
 	return !strcmp(map, "bios") || !strcmp(map, "requests");
 }
 
+/* Tables that only a layer that is traced whole uses have the least size else. */
+static u32 by_whole(const struct probes *p, const char *map)
+{
+	static const struct {
+		const char *map;
+		int layer;
+	} rows[] = {
+		{ "flow_owners", LAYER_NET }, { "net_closing", LAYER_NET },
+		{ "net_connecting", LAYER_NET }, { "net_dropped_of", LAYER_NET },
+	};
+
+	for (size_t i = 0; i < N_OF(rows); i++)
+		if (!strcmp(map, rows[i].map) && !(p->opts.whole >> rows[i].layer & 1))
+			return 32;
+	return 0;
+}
+
 /* Entries of a table by the name of its map: as asked for, or as this machine needs. 0: as in its
  * object. */
 u32 map_entries(const struct probes *p, const char *map)
@@ -146,7 +163,7 @@ u32 map_entries(const struct probes *p, const char *map)
 		part = sized_as[i].part;
 		break;
 	}
-	n = size_asked(p, map) ?: by_light(p, map) ?: by_machine(p, map);
+	n = size_asked(p, map) ?: by_light(p, map) ?: by_whole(p, map) ?: by_machine(p, map);
 	if (has_sets(map))
 		n = whole_sets(n);
 	return n / part;

@@ -96,6 +96,8 @@ struct call_row {
 };
 extern const struct call_row call_rows[];
 extern const size_t n_call_rows;
+extern const struct call_row net_call_rows[]; /* only where layer net is traced whole */
+extern const size_t n_net_call_rows;
 
 /* A kernel function whose address identifies the work of a thread or a bio. */
 struct function_row {

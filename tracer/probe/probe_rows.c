@@ -74,6 +74,12 @@ const struct program programs[] = {
 	{ "net__send", "net", 3, false, .spare = true }, /* since 6.3 */
 	{ "net__recv", "net", 3, false, .spare = true },
 	{ "net__state", "net", 3, false, .spare = true },
+	{ "net__close", "net", 2, false, .spare = true, .whole = true },
+	{ "net__retransmit", "net", 3, false, .spare = true, .whole = true }, /* since 6.17 */
+	{ "net__retransmit_two", "net", 2, false, .spare = true, .whole = true }, /* until 6.16 */
+	{ "net__answer", "net", 2, false, .spare = true, .whole = true },
+	{ "net__drop", "net", 4, false, .spare = true, .whole = true }, /* since 6.11 */
+	{ "net__drop_three", "net", 3, false, .spare = true, .whole = true }, /* until 6.10 */
 	/* these start the clock of a call: attached only where calls are timed */
 	{ "syscall__enter", "syscall", 0, false, .spare = true },
 	{ "syscall__enter_twin", "syscall", 0, false, true, .spare = true },

@@ -54,8 +54,19 @@ static void put_address(u16 family, const u8 *address, char *to, size_t size)
 	inet_ntop(family, family == AF_INET ? address + 12 : address, to, size);
 }
 
+/* Numbers that are known only where layer net is traced whole. */
+static void describe_whole(const struct iot_flow *sums, struct rec_flow *to)
+{
+	if (sums->setup_ns)
+		rec_set(to, flow, setup_ns, sums->setup_ns);
+	rec_set(to, flow, errors, sums->errors);
+	rec_set(to, flow, polls, sums->polls);
+	rec_set(to, flow, retransmits, sums->retransmits);
+	rec_set(to, flow, drops, sums->drops);
+}
+
 const struct rec_flow *flow_describe(const struct iot_flow_key *key, const struct iot_flow *sums,
-	struct flow_text *to)
+	bool whole, struct flow_text *to)
 {
 	*to = (struct flow_text){ .rec = {
 		.owner = key->owner, .family = key->family == AF_INET ? "ipv4" : "ipv6",
@@ -66,6 +77,10 @@ const struct rec_flow *flow_describe(const struct iot_flow_key *key, const struc
 		.sent_bytes = sums->sent_bytes, .recv_bytes = sums->recv_bytes,
 		.sends = sums->sends, .recvs = sums->recvs,
 	} };
+	if (sums->id)
+		rec_set(&to->rec, flow, id, sums->id);
+	if (whole)
+		describe_whole(sums, &to->rec);
 	put_protocol(key->protocol, to->protocol, sizeof(to->protocol));
 	put_address(key->family, key->local, to->local, sizeof(to->local));
 	if (!key->remote_port)

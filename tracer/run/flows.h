@@ -12,9 +12,9 @@ struct flow_text {
 	char local[48], remote[48], protocol[8];
 };
 
-/* Fills `to` and returns the record inside it. */
+/* Fills `to` and returns the record inside it. whole: layer net is traced whole. */
 const struct rec_flow *flow_describe(const struct iot_flow_key *key, const struct iot_flow *sums,
-	struct flow_text *to);
+	bool whole, struct flow_text *to);
 
 struct flows;
 
