@@ -3,7 +3,7 @@
  * ring belong to its process, so the current process is the owner also in polling threads and
  * workers.
  */
-#include "uring.bpf.h"
+#include "uring_whole.bpf.h"
 #include "net.bpf.h"
 #include "readahead.bpf.h"
 #include "program_copies.bpf.h"
@@ -39,6 +39,24 @@ static __always_inline u64 submitted_file(struct io_ring_ctx *ring, s32 fd, bool
 	if (fd < 0)
 		return 0;
 	return registered ? registered_file(ring, fd) : (u64)file_of(fd);
+}
+
+/* The file of a descriptor, or of a registered number, that the request closes or changes. */
+static __always_inline void see_closed(struct task_ctx *c, struct io_ring_ctx *ring,
+				       struct uring_request *u, s32 fd)
+{
+	if (fd >= 0 || (u->slot && uring_op(u->opcode)->flags & OP_FD))
+		uring_file_see(c, u->slot ? registered_file(ring, u->slot - 1) :
+			       (u64)file_of(fd), &u->to);
+}
+
+/* The file that a request has opened; 0: not known. */
+static __always_inline u64 opened_file(struct io_ring_ctx *ring, const struct uring_request *u,
+				       s32 res)
+{
+	if (u->slot)
+		return registered_file(ring, u->slot == ~0U ? res : u->slot - 1);
+	return (u64)file_of(res);
 }
 
 /* Sets the offset of a request. -1 is the file position; for an append the file determines it. */
@@ -90,6 +108,8 @@ static __always_inline void used_again(u64 req)
 
 	if (!old)
 		return;
+	if (old->multi)
+		uring_multi_remove(req, old);
 	uring_finish(old, uring_result(req), 0, 0);
 	uring_leave(req, old);
 }
@@ -127,6 +147,8 @@ static __always_inline int submit(struct io_kiocb *r)
 	u->opcode = NUMBER_AT(req, struct io_kiocb, opcode);
 	u->skip = flags >> IOSQE_CQE_SKIP_SUCCESS_BIT & 1;
 	u->waits = c->uring.links || flags & 1U << IOSQE_IO_DRAIN_BIT;
+	if (uring_whole() && c->uring.links)
+		u->flags |= FLAG_LINK;
 	c->uring.links = flags & (1U << IOSQE_IO_LINK_BIT | 1U << IOSQE_IO_HARDLINK_BIT);
 	if (u->waits || c->uring.links)
 		c->uring.chain[INDEX(c->uring.chained++, URING_CHAIN)] = req;
@@ -139,6 +161,9 @@ static __always_inline int submit(struct io_kiocb *r)
 	if (moves)
 		u->flags |= uring_op(u->opcode)->flags & OP_SPLICE ? 0 :
 			flags_of_call(0, NUMBER_AT(uring_cmd(req), struct io_rw, flags));
+	u->multi = u->opcode == OP_READ_MULTISHOT;
+	if (uring_whole())
+		see_closed(c, ring, u, uring_note_entry((u64)ring, req, u, flags));
 	if (moves || u->skip)
 		uring_file_see(c, submitted_file(ring, NUMBER_AT(req, struct io_kiocb, cqe.fd),
 						 flags >> IOSQE_FIXED_FILE_BIT & 1),
@@ -150,7 +175,9 @@ static __always_inline int submit(struct io_kiocb *r)
 	u->ts_ns = bpf_ktime_get_ns();
 	c->uring.req = req;
 	c->uring.waits = u->waits;
-	if (!uring_enter(req, u) && u->proc >= PROC_FIRST && moves)
+	if (u->multi)
+		uring_multi_add((u64)ring, req, u);
+	if (!uring_enter(req, u) && u->proc >= PROC_FIRST && (moves || uring_whole()))
 		lose(LOSS_URING_TABLE);
 	return 0;
 }
@@ -182,6 +209,20 @@ int PROBE(uring__worker, struct io_kiocb *req)
 	return 0;
 }
 
+/* The request would have blocked, and waits until its file is ready. */
+SEC("tp_btf/io_uring_poll_arm")
+int PROBE(uring__poll, struct io_kiocb *req)
+{
+	struct uring_request *u;
+
+	if (!gate_open())
+		return 0;
+	u = uring_find((u64)req);
+	if (u)
+		u->flags |= FLAG_POLLED;
+	return 0;
+}
+
 /* Counts bytes of a request on a socket, where the socket layer does not report them. */
 static __always_inline void socket_done(u64 req, u32 opcode, u32 proc, s32 res, u32 cqe_flags)
 {
@@ -199,29 +240,45 @@ static __always_inline void socket_done(u64 req, u32 opcode, u32 proc, s32 res, 
 		socket_used(&u);
 }
 
-static __always_inline int complete(struct io_kiocb *r, s32 res, u32 cqe_flags)
+/* req: 0 where the completion is one of several, and not the last. */
+static __always_inline int complete(u64 ring, u64 req, u64 user_data, s32 res, u32 cqe_flags)
 {
 	struct uring_request *u;
-	u64 req = (u64)r, file;
 	struct task_ctx *c;
+	bool more = !req;
+	u64 file;
 
-	if (!r || !gate_open())
+	if (!gate_open())
 		return 0;
-	u = uring_find(req);
+	if (more)
+		req = uring_multi_of(ring, user_data);
+	u = req ? uring_find(req) : NULL;
 	if (!u)
 		return 0;
 	file = POINTER_AT(req, struct io_kiocb, file);
+	if (uring_whole() && uring_op(u->opcode)->flags & OP_OPENS && res >= 0)
+		file = opened_file((void *)ring, u, res) ?: file;
 	/* another file by then: a request that it was linked to opened it */
 	if (file && file != u->to.file) {
 		c = ctx_make();
 		uring_file_see(c, file, &u->to);
 	}
+	/* linked to one that a worker executed, which goes on with it and does not queue it */
+	if (uring_whole() && current_task()->flags & PF_IO_WORKER)
+		u->flags |= FLAG_WORKER;
+	if (more)
+		u->flags |= FLAG_MORE;
+	else
+		u->flags &= ~FLAG_MORE;
 	uring_finish(u, res, uring_op(u->opcode)->flags & OP_SPLICE ? 0 : uring_pos(req),
 		     bpf_ktime_get_ns() - u->ts_ns);
 	if (cfg.sockets == SOCKETS_ALL && u->to.type == SUB_FT_SOCK && res > 0)
 		socket_done(req, u->opcode, u->proc, res, cqe_flags);
-	if (!(cqe_flags & IORING_CQE_F_MORE))
-		uring_leave(req, u);
+	if (more)
+		return 0;
+	if (u->multi)
+		uring_multi_remove(req, u);
+	uring_leave(req, u);
 	return 0;
 }
 
@@ -231,7 +288,8 @@ int PROBE(uring__complete, void *ring_ctx, void *req, struct io_uring_cqe *cqe)
 {
 	if (!cqe)
 		return 0;
-	return complete(req, BPF_CORE_READ(cqe, res), BPF_CORE_READ(cqe, flags));
+	return complete((u64)ring_ctx, (u64)req, BPF_CORE_READ(cqe, user_data),
+			BPF_CORE_READ(cqe, res), BPF_CORE_READ(cqe, flags));
 }
 
 /* From 6.0 to 6.14 result and flags are arguments. */
@@ -239,7 +297,7 @@ SEC("tp_btf/io_uring_complete")
 int PROBE(uring__complete_args, void *ring_ctx, void *req, u64 user_data, int res,
 	  unsigned int cqe_flags)
 {
-	return complete(req, res, cqe_flags);
+	return complete((u64)ring_ctx, (u64)req, user_data, res, cqe_flags);
 }
 
 /* ---- requests without a reported completion ---- */
@@ -252,6 +310,8 @@ struct free_walk {
 
 static __always_inline void finish_late(struct uring_request *u, u64 req, u64 pos)
 {
+	if (u->ts_ns && u->multi)
+		uring_multi_remove(req, u);
 	if (u->ts_ns)
 		uring_finish(u, uring_result(req), pos, 0);
 	uring_delete(req);

@@ -70,7 +70,8 @@ static __always_inline void uring_event(const struct uring_request *u, const str
 					const struct uring_done *d)
 {
 	struct iot_cell_key k = { .owner = u->proc, .dev = f->dev, .kind = d->kind,
-				  .how = HOW_EXACT, .sub = f->type };
+				  .how = HOW_EXACT, .sub = f->type,
+				  .flags = CELL_OP(u->opcode) };
 	struct iot_ring_event *r;
 
 	if (!wants_event(u->proc))
@@ -89,6 +90,7 @@ static __always_inline void uring_event(const struct uring_request *u, const str
 	r->e.bytes = d->bytes;
 	r->e.flags = u->flags | f->flags | (d->bytes < u->size && d->res >= 0 ? FLAG_SHORT : 0);
 	r->e.err = d->res < 0 ? -d->res : 0;
+	r->e.arg = u->arg;
 	event_submit(r);
 }
 
@@ -135,7 +137,7 @@ static __noinline int uring_count(const struct uring_request *u, const struct ur
 				  const struct uring_done *d)
 {
 	struct iot_cell_key k = {};
-	u64 touched = 0;
+	u64 touched = 0, ns;
 
 	k.owner = u->proc;
 	k.dev = f->dev;
@@ -143,12 +145,16 @@ static __noinline int uring_count(const struct uring_request *u, const struct ur
 	k.how = HOW_EXACT;
 	k.sub = f->type;
 	k.flags = (f->flags | u->flags) &
-		(d->kind == KIND_URING_WRITE ? FLAG_DIRECT | FLAG_SYNC | FLAG_DSYNC : FLAG_DIRECT);
+		((d->kind == KIND_URING_WRITE ? FLAG_DIRECT | FLAG_SYNC | FLAG_DSYNC : FLAG_DIRECT) |
+		 (uring_whole() ? FLAG_WORKER | FLAG_SQPOLL : 0));
+	k.flags |= CELL_OP(u->opcode);
 	if (d->kind == KIND_URING_WRITE && d->bytes && is_storage(f->type))
 		touched = blocks_of(f->offset, d->bytes, f->block);
-	cell_add(cell_find(&k), 1, d->bytes, touched, d->dur_ns, d->res < 0);
-	if (d->dur_ns)
-		hist_add(u->proc, d->kind, f->type, d->dur_ns);
+	/* of a request with several completions the last one alone has a duration */
+	ns = u->flags & FLAG_MORE ? 0 : d->dur_ns;
+	cell_add(cell_find(&k), 1, d->bytes, touched, ns, d->res < 0);
+	if (ns)
+		hist_add(u->proc, d->kind, f->type, ns);
 	return 0;
 }
 
@@ -239,7 +245,7 @@ __noinline int uring_finish(struct uring_request *u, s32 res, u64 pos, u64 dur_n
 		return 0;
 	op = uring_op(u->opcode);
 	d.kind = uring_kind(u->opcode);
-	if (res > 0 && op->flags & OP_MOVES)
+	if (res > 0 && op->flags & (OP_MOVES | OP_BYTES))
 		d.bytes = res;
 	if (d.kind == KIND_URING_WRITE && d.bytes)
 		d.queue_ns = uring_dirtied_after(u, dur_ns);

@@ -22,6 +22,7 @@ struct io_splice {
 };
 
 struct io_cqe {
+	u64 user_data;
 	s32 res;
 	int fd;
 };
@@ -60,6 +61,9 @@ struct io_ring_ctx {
 	struct io_file_table file_table;
 	struct io_submit_state submit_state;
 	struct work_struct exit_work;
+	u32 *sq_array;         /* indexes of entries, in the order of submission */
+	struct io_uring_sqe *sq_sqes;
+	unsigned int cached_sq_head, sq_entries;
 };
 
 /* Until 6.12 (nodes came in 6.13) registered files are an array of pointers with flags; until 6.5

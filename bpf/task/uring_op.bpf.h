@@ -16,6 +16,7 @@ enum uring_op_later {
 	OP_READ_MULTISHOT = 49, /* 6.7 */
 	OP_READV_FIXED = 60,    /* 6.15 */
 	OP_WRITEV_FIXED = 61,   /* 6.15 */
+	OP_RECV_ZC = 58,        /* 6.15 */
 };
 
 #define URING_OPS 64
@@ -24,6 +25,11 @@ enum uring_op_flag {
 	OP_MOVES = 1,          /* its result is a number of bytes of a file */
 	OP_VECTOR = 2,         /* its length counts vectors */
 	OP_SPLICE = 4,         /* a second file is the source */
+	OP_BYTES = 8,          /* its result is a number of bytes that another layer counts */
+	OP_OPENS = 16,         /* its result is a new descriptor */
+	OP_FD = 32,            /* it has a descriptor whose file the ring does not look up */
+	OP_LENGTH = 64,        /* its mode or operation is in `len`, not in the word of flags */
+	OP_BUFFER = 128,       /* of a registered buffer */
 };
 
 /* To add an operation: its row. net: its kind on a socket. Operations without a row are
@@ -33,24 +39,37 @@ static const struct uring_op {
 	u16 net;
 } uring_ops[URING_OPS] = {
 	[IORING_OP_READV] = { KIND_URING_READ, OP_MOVES | OP_VECTOR, KIND_NET_RECV },
-	[IORING_OP_READ_FIXED] = { KIND_URING_READ, OP_MOVES, KIND_NET_RECV },
+	[IORING_OP_READ_FIXED] = { KIND_URING_READ, OP_MOVES | OP_BUFFER, KIND_NET_RECV },
 	[IORING_OP_READ] = { KIND_URING_READ, OP_MOVES, KIND_NET_RECV },
 	[OP_READ_MULTISHOT] = { KIND_URING_READ, OP_MOVES, KIND_NET_RECV },
-	[OP_READV_FIXED] = { KIND_URING_READ, OP_MOVES | OP_VECTOR, KIND_NET_RECV },
+	[OP_READV_FIXED] = { KIND_URING_READ, OP_MOVES | OP_VECTOR | OP_BUFFER, KIND_NET_RECV },
 	[IORING_OP_WRITEV] = { KIND_URING_WRITE, OP_MOVES | OP_VECTOR, KIND_NET_SEND },
-	[IORING_OP_WRITE_FIXED] = { KIND_URING_WRITE, OP_MOVES, KIND_NET_SEND },
+	[IORING_OP_WRITE_FIXED] = { KIND_URING_WRITE, OP_MOVES | OP_BUFFER, KIND_NET_SEND },
 	[IORING_OP_WRITE] = { KIND_URING_WRITE, OP_MOVES, KIND_NET_SEND },
-	[OP_WRITEV_FIXED] = { KIND_URING_WRITE, OP_MOVES | OP_VECTOR, KIND_NET_SEND },
+	[OP_WRITEV_FIXED] = { KIND_URING_WRITE, OP_MOVES | OP_VECTOR | OP_BUFFER, KIND_NET_SEND },
 	[IORING_OP_SPLICE] = { KIND_URING_WRITE, OP_MOVES | OP_SPLICE },
 	[IORING_OP_FSYNC] = { KIND_URING_FSYNC },
 	[IORING_OP_SYNC_FILE_RANGE] = { KIND_URING_FSYNC },
-	[IORING_OP_SENDMSG] = { 0, 0, KIND_NET_SEND },
-	[IORING_OP_SEND] = { 0, 0, KIND_NET_SEND },
-	[IORING_OP_SEND_ZC] = { 0, 0, KIND_NET_SEND },
-	[IORING_OP_SENDMSG_ZC] = { 0, 0, KIND_NET_SEND },
-	[IORING_OP_RECVMSG] = { 0, 0, KIND_NET_RECV },
-	[IORING_OP_RECV] = { 0, 0, KIND_NET_RECV },
+	[IORING_OP_SENDMSG] = { 0, OP_BYTES, KIND_NET_SEND },
+	[IORING_OP_SEND] = { 0, OP_BYTES, KIND_NET_SEND },
+	[IORING_OP_SEND_ZC] = { 0, OP_BYTES, KIND_NET_SEND },
+	[IORING_OP_SENDMSG_ZC] = { 0, OP_BYTES, KIND_NET_SEND },
+	[IORING_OP_RECVMSG] = { 0, OP_BYTES, KIND_NET_RECV },
+	[IORING_OP_RECV] = { 0, OP_BYTES, KIND_NET_RECV },
+	[OP_RECV_ZC] = { 0, OP_BYTES },
+	[IORING_OP_TEE] = { 0, OP_BYTES },
+	[IORING_OP_OPENAT] = { 0, OP_OPENS },
+	[IORING_OP_OPENAT2] = { 0, OP_OPENS },
+	[IORING_OP_ACCEPT] = { 0, OP_OPENS },
+	[IORING_OP_SOCKET] = { 0, OP_OPENS },
+	[IORING_OP_CLOSE] = { 0, OP_FD },
+	[IORING_OP_EPOLL_CTL] = { 0, OP_FD | OP_LENGTH },
+	[IORING_OP_FALLOCATE] = { 0, OP_LENGTH },
+	[IORING_OP_MKDIRAT] = { 0, OP_LENGTH },
 };
+
+/* Each operation is recorded in full, not only those that move bytes of files. */
+static __always_inline bool uring_whole(void) { return cfg.whole & 1 << LAYER_URING; }
 
 static __always_inline const struct uring_op *uring_op(u32 opcode)
 {
@@ -125,12 +144,20 @@ struct uring_request {
 	u64 locked_ns;
 	struct uring_file to, from; /* from: source of a splice */
 	u32 proc, tid, flags;
+	u32 arg;               /* as in struct iot_event; only where the layer is traced whole */
+	/* number + 1 of the registered file that it opens or closes; ~0: the kernel chooses; 0:
+	 * none */
+	u32 slot;
+	u64 user_data;         /* of the submitter, where it is `multi` */
 	u8 opcode;
 	/* 1: it has no completion when it succeeds (IOSQE_CQE_SKIP_SUCCESS) */
 	u8 skip;
 	/* 1: it is linked to an earlier request, and may begin long after its submission */
 	u8 waits;
 	u8 fell : 1;           /* 1: of a worker: as task_ctx.direct.fell */
+	/* 1: it may have several completions, which are reported by user_data alone (map
+	 * `uring_multi`) */
+	u8 multi : 1;
 	/* 1: the offset of an append, or of a write at the file position, is known: a worker
 	 * dirtied pages there */
 	u8 placed : 1;

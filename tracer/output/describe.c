@@ -242,6 +242,23 @@ int describe_probes(struct sink *s, const struct probes *p, const struct options
 	return err;
 }
 
+int describe_op(struct sink *s, const struct probes *p, u32 op)
+{
+	struct rec_op_name r = { .scope = layer_names[LAYER_URING], .op = op,
+		.name = probes_uring_op(p, op) };
+
+	return r.name ? s->record(s, REC_op_name, &r) : 0;
+}
+
+int describe_ops(struct sink *s, const struct probes *p, const struct options *o)
+{
+	int err = 0;
+
+	for (u32 op = 0; o->whole >> LAYER_URING & 1 && op < 256 && !err; op++)
+		err = describe_op(s, p, op);
+	return err;
+}
+
 int describe_late(struct sink *s, const struct probe_info *denied)
 {
 	char name[32], reason[320];

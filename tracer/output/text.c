@@ -21,6 +21,7 @@
 #define BUFFER (256u << 10)
 #define LINE_MAX_BYTES 512
 #define BLOCK_BYTES 4096ull
+#define OP_NAME_MAX 32
 
 static const struct {
 	const char *name, *text;
@@ -75,6 +76,8 @@ struct text {
 	enum text_style style;
 	u64 wall_ns, start_ns, last_ns;
 	bool vfs_measured;
+	bool uring_whole;
+	char *uring_ops[256];   /* names of opcodes, where uring_whole; else NULL */
 	struct iot_event *slots;
 	u32 *free_slots;
 	struct held *held;      /* by time; the first n_done were written */
@@ -293,6 +296,12 @@ static void put_service(struct text *t, const struct iot_event *e)
 	t->buf[t->n++] = '\n';
 }
 
+/* The opcode of a request of io_uring; NULL: of another kind, or the layer is not traced whole. */
+static const char *opcode(const struct text *t, const struct iot_event *e)
+{
+	return kinds[e->kind].layer == LAYER_URING ? t->uring_ops[e->op] : NULL;
+}
+
 static bool on_file(const struct iot_event *e)
 {
 	return e->sub == SUB_FT_REG || e->sub == SUB_FT_BLK;
@@ -304,10 +313,16 @@ static void put_call(struct text *t, const struct iot_event *e)
 {
 	char dir = kinds[e->kind].dir;
 	bool bytes = dir == 'r' || dir == 'w';
+	const char *op = opcode(t, e);
+	char event[64];
 
-	if (!on_file(e) && (bytes || e->sub != SUB_NONE))
+	if (!on_file(e) && (bytes || e->sub != SUB_NONE) && !op)
 		return;
-	put_line(t, e, "APPLICATION", kinds[e->kind].text, e->bytes, e->flags);
+	if (op)
+		snprintf(event, sizeof(event), "APP_URING_%s", op);
+	put_line(t, e, "APPLICATION", op ? event : kinds[e->kind].text, e->bytes, e->flags);
+	if (op && !on_file(e))
+		return;
 	if (bytes && !t->vfs_measured)
 		put_line(t, e, "OS", dir == 'r' ? "VFS_READ" : "VFS_WRITE", aligned(e),
 			e->flags | FLAG_DERIVED);
@@ -364,13 +379,13 @@ static void put_upper(struct text *t, const char *s)
 		t->buf[t->n++] = toupper((unsigned char)*s++);
 }
 
-static void put_type(struct text *t, u8 kind, size_t width)
+static void put_type(struct text *t, u8 kind, const char *op, size_t width)
 {
 	size_t from = t->n;
 
 	put_text(t, layers[kinds[kind].layer].upper, 0);
 	t->buf[t->n++] = '_';
-	put_upper(t, kinds[kind].dir == 'r' ? "read" : kinds[kind].dir == 'w' ? "write" :
+	put_upper(t, op ? op : kinds[kind].dir == 'r' ? "read" : kinds[kind].dir == 'w' ? "write" :
 		kinds[kind].name);
 	pad(t, from, width);
 }
@@ -387,7 +402,7 @@ static void put_table(struct text *t, const struct iot_event *e)
 	pad(t, from, 23);
 	put_text(t, w->system, 8);
 	put_blank(t);
-	put_type(t, e->kind, 12);
+	put_type(t, e->kind, opcode(t, e), 12);
 	put_left(t, w->pid, 8);
 	put_left(t, e->tid, 8);
 	put_text(t, w->comm, 15);
@@ -474,13 +489,19 @@ static int text_record(struct sink *s, enum rec_type type, const void *rec)
 {
 	struct text *t = (struct text *)s;
 	const struct rec_run *run = rec;
+	const struct rec_op_name *name = rec;
 
 	switch (type) {
 	case REC_run:
 		t->wall_ns = run->wall_ns;
 		t->start_ns = run->boot_ns;
+		t->uring_whole = run->whole && strstr(run->whole, layers[LAYER_URING].name);
 		t->vfs_measured = strstr(run->layers, layers[LAYER_VFS].name);
 		put_header(t);
+		return 0;
+	case REC_op_name:
+		if (t->uring_whole && name->op < N_OF(t->uring_ops))
+			t->uring_ops[name->op] = strndup(name->name, OP_NAME_MAX);
 		return 0;
 	default:
 		return text_learn(&t->names, type, rec);
@@ -506,6 +527,8 @@ static int text_close(struct sink *s, bool complete)
 	free(t->free_slots);
 	free(t->held);
 	text_names_free(&t->names);
+	for (size_t i = 0; i < N_OF(t->uring_ops); i++)
+		free(t->uring_ops[i]);
 	free(t->buf);
 	free(t->name);
 	free(t);

@@ -88,6 +88,7 @@ static int prepare(struct probes *p)
 			"cannot read the kernel's types in " TYPES_FILE);
 	p->casts = btf__find_by_name_kind(p->vmlinux, "bpf_rdonly_cast", BTF_KIND_FUNC) > 0;
 	p->lacks = lacking(p);
+	ops_read(p);
 	p->modules_hidden = types_hide_modules();
 	return 0;
 }
@@ -492,6 +493,7 @@ void probes_close(struct probes *p)
 	for (size_t i = 0; i < n_objects; i++)
 		bpf_object__close(p->obj[i]);
 	types_end(p);
+	ops_free(p);
 	unmap(p->cell_slots, p->max_cells * sizeof(*p->cell_slots));
 	unmap(p->free_cells, p->max_cells * sizeof(*p->free_cells));
 	unmap(p->folds, IOT_MAX_FOLDS * sizeof(*p->folds));

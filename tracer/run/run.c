@@ -235,6 +235,8 @@ static void describe(struct run *r, u64 attach_ns)
 	if (!r->err)
 		take_error(r, describe_probes(r->sink, r->probes, r->opts));
 	if (!r->err)
+		take_error(r, describe_ops(r->sink, r->probes, r->opts));
+	if (!r->err)
 		take_error(r, machine_give(r->machine, on_machine, r));
 	if (!r->err)
 		devices_list(run_learn_device, r);

@@ -77,6 +77,7 @@ struct run {
 	u64 round_ns;                 /* time of the last reading of aggregates */
 	u64 names_lost;               /* lost records of processes by then */
 	bool loss_told;               /* the first events that were lost were reported */
+	bool named[256];              /* opcodes of io_uring whose name was given */
 	bool scanned;                 /* the table of processes was read in this round */
 	u64 calm_ops, calm_since, calm_begun;
 	/* lowest number of dirty bytes of the machine while everything is synced, and its time */

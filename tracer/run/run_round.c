@@ -21,6 +21,19 @@ static u32 on_owner(void *arg, u32 owner)
 		process_table_owner(r->processes, owner);
 }
 
+/* Names an opcode of io_uring when the first request with it is counted, where not all were named
+ * at the start. */
+static int name_op(struct run *r, const struct rec_agg *rec)
+{
+	u8 op = rec->op;
+
+	if (rec->kind < KIND_URING_READ || rec->kind > KIND_URING_OTHER || r->named[op] ||
+	    r->opts->whole >> LAYER_URING & 1)
+		return 0;
+	r->named[op] = true;
+	return describe_op(r->sink, r->probes, op);
+}
+
 static int on_cell(void *arg, const struct rec_agg *rec)
 {
 	struct run *r = arg;
@@ -28,7 +41,7 @@ static int on_cell(void *arg, const struct rec_agg *rec)
 	run_learn_device(r, rec->dev);
 	if (!run_keeps(r, rec->kind))
 		return 0;
-	return r->sink->record(r->sink, REC_agg, rec);
+	return name_op(r, rec) ?: r->sink->record(r->sink, REC_agg, rec);
 }
 
 /* Processes that the ring could not deliver are in the table of processes. */
