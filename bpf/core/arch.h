@@ -96,6 +96,8 @@ static __always_inline bool compat_moves(u64 nr)
 /* These may write the memory of a process. */
 #define COMPAT_PTRACE 26
 #define COMPAT_VM_WRITEV 377
+/* reads a directory, or a symbolic link */
+#define READS_NAMES(nr) ((nr) == 61 || (nr) == 78)
 static __always_inline u32 compat_arg0(const struct pt_regs *r) { return r->orig_x0; }
 
 /* The number is not known on arm64; see the function for x86 below. */
@@ -188,6 +190,8 @@ static __always_inline bool compat_moves(u64 nr)
 /* These may write the memory of a process. */
 #define COMPAT_PTRACE 26
 #define COMPAT_VM_WRITEV 348
+/* reads a directory, or a symbolic link */
+#define READS_NAMES(nr) ((nr) == 78 || (nr) == 217 || (nr) == 89 || (nr) == 267)
 static __always_inline u32 compat_arg0(const struct pt_regs *r) { return r->bx; }
 
 #endif

@@ -9,7 +9,9 @@
 #ifndef IOT_JOURNAL_CREDIT_BPF_H
 #define IOT_JOURNAL_CREDIT_BPF_H
 
+#include "aggregate.bpf.h"
 #include "device.bpf.h"
+#include "file_event.bpf.h"
 #include "owner.bpf.h"
 #include "path.bpf.h"
 
@@ -199,6 +201,41 @@ static __always_inline u32 journal_file_number(const struct task_ctx *c, struct 
 	return file_number(i);
 }
 
+/* True for a call that reads one file, directory or link, and changes no more of it than its access
+ * time. sendfile(), splice() and copy_file_range() may change the other file. */
+static __always_inline bool only_reads(u16 call)
+{
+	u32 nr = call - PUT_CALL;
+	const volatile struct iot_syscall *row;
+
+	if (call < PUT_CALL || nr >= IOT_MAX_SYSCALL)
+		return false;
+	row = call_row(nr);
+	return READS_NAMES(nr) || row->shape == SHAPE_EXEC || row->kind == KIND_MMAP ||
+	       (row->kind >= KIND_READ && row->kind <= KIND_PREADV);
+}
+
+/* Layer fs traced whole: a call that reads put an access time into the journal. */
+static __noinline int atime_record(const struct iot_put_key *put, u64 inode)
+{
+	struct inode *i = (struct inode *)inode;
+	struct iot_cell_key k = {};
+	u32 mode;
+
+	if (!put || !i)
+		return 0;
+	k.owner = put->owner;
+	k.dev = put->dev;
+	k.kind = KIND_ATIME;
+	k.how = HOW_EXACT;
+	mode = inode_mode(i) & S_IFMT;
+	k.sub = mode == S_IFREG ? SUB_FT_REG : mode == S_IFDIR ? SUB_FT_DIR : SUB_FT_OTHER;
+	count_deep(&k, 1, 0);
+	if (wants_event(k.owner))
+		file_event(&k, i, 0, 0, 0);
+	return 0;
+}
+
 /* Adds a credit: the current thread added to the journal of a disk, of the file system with number
  * `fs`. i: the inode that was changed, NULL: not known; first: 1 for the first of several parts of
  * one transaction. With --light no credits are kept. */
@@ -212,6 +249,8 @@ static __always_inline void journal_credit_add(const struct task_ctx *c, struct 
 	    !dev_wanted(k->dev))
 		return;
 	k->file = i ? journal_file_number(c, i) : 0;
+	if (cfg.whole & 1 << LAYER_FS && first && i && only_reads(k->call))
+		atime_record(k, (u64)i);
 	p = journal_credit_find(k);
 	if (!p) {
 		lose(LOSS_PUT_SPARE);
