@@ -200,6 +200,10 @@ $(B)/netcalls: tests/trace/netcalls.c Makefile | $(B)/.tools
 	$(call say,CC,$@)
 	$(Q)$(CC) $(filter-out -fsanitize%,$(CFLAGS_ALL)) $(inc_tests) $< -o $@
 
+$(B)/pages: tests/trace/pages.c
+	$(call say,CC,$@)
+	$(Q)$(CC) $(CFLAGS_ALL) $^ -o $@
+
 # The objects are carried inside the tracer: the assembler looks for them there.
 $(B)/tracer/probe/probe_rows.o: $(bpf_obj)
 $(B)/tracer/probe/probe_rows.o: CFLAGS_ALL += -Wa,-I$(B)/bpf
@@ -312,7 +316,7 @@ $(B)/fuzz/base.sqlite: tests/lib/gen-run.py tests/unit/fuzz-base $(B)/iot-analyz
 
 # Programs that drive tests.
 .PHONY: drivers
-drivers: $(addprefix $(B)/,stream-tool stream-tool-asan tests/detect tests/detect-asan faulty.so faulty-run forker leaver random-worker stats packs netcalls uring-ops)
+drivers: $(addprefix $(B)/,stream-tool stream-tool-asan tests/detect tests/detect-asan faulty.so faulty-run forker leaver random-worker stats packs netcalls uring-ops pages)
 
 # A job a processor, where nobody said otherwise.
 parallel = $(if $(findstring -j,$(MAKEFLAGS)),,-j$$(nproc))

@@ -64,6 +64,8 @@ struct iot_config {
 	u32 claims;
 	/* layers that are traced whole, with operations that move no bytes: bits 1 << LAYER_x */
 	u32 whole;
+	/* layer cache traced whole: events are of one span of pages in so many; 0, 1: of all */
+	u32 cache_sample;
 	u32 hist_kinds;        /* kinds that have histograms: those below this number */
 	u32 copies;            /* 1: more programs than that of system calls have copies */
 	u32 object;            /* the number of this object, less than IOT_OBJECTS */

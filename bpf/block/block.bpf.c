@@ -11,6 +11,7 @@
 #include "direct_read.bpf.h"
 #include "range.bpf.h"
 #include "request.bpf.h"
+#include "bio_cache.bpf.h"
 #include "bio_class.bpf.h"
 #include "program_copies.bpf.h"
 
@@ -114,6 +115,8 @@ __noinline int submit_record(struct bio_walk *w, u32 write)
 		w->bytes = size;
 		piece_flush(w);
 	}
+	if (cache_is_whole() && write && is_written_back(w))
+		writeback_event(w, KIND_WRITEBACK_BEGIN, size);
 	if (cfg.light || write || w->tag.cause != CAUSE_DATA)
 		return 0;
 	__builtin_memset(&miss, 0, sizeof(miss));
@@ -127,6 +130,8 @@ __noinline int submit_record(struct bio_walk *w, u32 write)
 	miss.kind = KIND_READAHEAD;
 	if (size > w->tag.demanded)
 		count_deep(&miss, 1, size - w->tag.demanded);
+	if (cache_is_whole())
+		read_events(w, &miss);
 	if (miss.sub == SUB_FT_REG)
 		readahead_begins(w, &miss, size);
 	return 0;

@@ -10,6 +10,7 @@
 #ifndef IOT_REQUEST_BPF_H
 #define IOT_REQUEST_BPF_H
 
+#include "bio_cache.bpf.h"
 #include "bio_walk.bpf.h"
 #include "device.bpf.h"
 #include "stacking_map.bpf.h"
@@ -196,6 +197,8 @@ static long complete_bio(u32 n, struct bio_walk_ref *ref)
 	} else {
 		piece_extend(w, w->tag.owner, w->tag.cause, w->tag.how, 0, size);
 	}
+	if (cache_is_whole() && w->key.kind == KIND_BLK_WRITE && is_written_back(w))
+		writeback_event(w, KIND_WRITEBACK_END, size);
 	w->budget -= size;
 	if (!w->budget) {
 		w->budget = 1; /* tells piece_flush() that this is a completion */

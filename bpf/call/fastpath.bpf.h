@@ -268,6 +268,8 @@ static __always_inline void fastpath_learn(struct task_ctx *c, struct task_struc
 	    c->cell_key.owner != proc || c->cell == IOT_NO_CELL ||
 	    o->ret < 0 || (cfg.sockets == SOCKETS_ALL && c->seen.type == SUB_FT_SOCK))
 		return;
+	if (cache_is_whole() && storage && !o->write && !(o->flags & FLAG_DIRECT))
+		return; /* each read has hits, or misses, of its own */
 	if (writes && (c->seen.type != SUB_FT_REG || o->ret == 0 ||
 		       o->flags & (FLAG_DIRECT | FLAG_SYNC | FLAG_DSYNC) ||
 		       (shape == SHAPE_PRW && o->flags & FLAG_APPEND)))

@@ -37,6 +37,14 @@ static __always_inline void op_event(struct task_ctx *c, const struct op *o, u32
 	event_submit(r);
 }
 
+/* A call read the context's file. */
+static __always_inline void read_ends(struct task_ctx *c, const struct op *o, u32 proc, u64 bytes,
+				      u32 used)
+{
+	reads_of(c, c->seen.host, c->seen.dev, c->seen.file, c->seen.type, proc, bytes);
+	reads_end(c, o->offset, used, o->kind == KIND_AIO_READ);
+}
+
 /* Counts one operation on the file in the context, and sends its event. */
 __noinline int op_record(struct task_ctx *c, struct op *o, u32 proc)
 {
@@ -71,8 +79,12 @@ __noinline int op_record(struct task_ctx *c, struct op *o, u32 proc)
 	}
 	cell_add(c->cell, 1, bytes, touched, o->dur_ns, o->ret < 0);
 	hist_add(proc, k.kind, k.sub, o->dur_ns);
-	if (!REDUCED && !o->write && !(o->flags & FLAG_DIRECT))
-		ra_used(c->seen.host, o->offset, o->ret);
+	if (!REDUCED && !o->write && !(o->flags & FLAG_DIRECT)) {
+		u32 used = ra_used(c->seen.host, o->offset, o->ret);
+
+		if (cache_is_whole() && is_storage(c->seen.type))
+			read_ends(c, o, proc, bytes, used);
+	}
 	if (wants_event(proc))
 		op_event(c, o, proc);
 	return 0;

@@ -158,6 +158,17 @@ static __noinline int uring_count(const struct uring_request *u, const struct ur
 	return 0;
 }
 
+/* Layer cache traced whole: a request got bytes of a file from the page cache; `used` pages of them
+ * had been read ahead. */
+static __noinline int uring_read(struct task_ctx *c, const struct uring_request *u,
+				 const struct uring_file *f, u32 used, u64 bytes)
+{
+	if (!c || !u || !f || !is_storage(f->type))
+		return 0;
+	reads_of(c, f->host, f->dev, f->id, f->type, u->proc, bytes);
+	return reads_end(c, f->offset, used, 1);
+}
+
 __noinline int uring_record(struct uring_request *u, struct uring_file *f, struct uring_done *d)
 {
 	struct task_ctx *c;
@@ -184,8 +195,12 @@ __noinline int uring_record(struct uring_request *u, struct uring_file *f, struc
 	fresh_exchange(c, u);
 	if (d->kind == KIND_URING_WRITE && d->bytes && is_storage(f->type))
 		uring_claim(u, f, d->bytes);
-	if (d->kind == KIND_URING_READ && d->bytes && !(f->flags & FLAG_DIRECT))
-		ra_used(f->host, f->offset, d->bytes);
+	if (d->kind == KIND_URING_READ && d->bytes && !(f->flags & FLAG_DIRECT)) {
+		u32 used = ra_used(f->host, f->offset, d->bytes);
+
+		if (cache_is_whole())
+			uring_read(c, u, f, used, d->bytes);
+	}
 	if (is_off_disk(f->type, f->dev))
 		return 0;
 	uring_count(u, f, d);

@@ -211,6 +211,7 @@ struct super_block {
 	unsigned char s_blocksize_bits;
 	unsigned long s_magic;
 	struct block_device *s_bdev;
+	struct dentry *s_root; /* NULL from when it is being unmounted */
 	void *s_fs_info;
 };
 
@@ -526,7 +527,7 @@ struct inet_connection_sock {
 extern void *bpf_rdonly_cast(const void *address, u32 type) __ksym __weak;
 
 /* Page flags. PG_head is 16 until 6.10, then 6. Read by name, never by number. */
-enum pageflags___iot { PG_dirty___iot = 4, PG_head___iot = 6 };
+enum pageflags___iot { PG_uptodate___iot = 2, PG_dirty___iot = 4, PG_head___iot = 6 };
 
 /* Bits of cmd_flags differ between kernels; __REQ_SWAP exists since 5.19. */
 enum req_flag_bits___iot {

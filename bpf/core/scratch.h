@@ -188,6 +188,18 @@ struct net_op {
 	struct iot_flow_key key;
 };
 
+/* ---- the page cache, where its layer is traced whole: cache_event.bpf.h ---- */
+
+/* One operation on pages [index, index + pages) of an inode. */
+struct cache_op {
+	struct iot_cell_key key;
+	u64 inode, index, pages;
+	u64 bytes;
+	u32 task, file;        /* process.id of who runs it, and file.id */
+	u32 uncounted;         /* 1: the sums have it already, only the event is sent */
+	u32 pad;
+};
+
 union scratch {
 	struct aio_scratch aio;
 	struct aio_block aio_block;

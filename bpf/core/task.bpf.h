@@ -176,6 +176,11 @@ struct task_ctx {
 	struct wrote_at wrote;
 	struct dirtied dirtied_range;
 	union scratch scratch;
+	/* layer cache traced whole, at the end, so that other members keep their offsets: bytes of
+	 * the pages that had to be read for what it reads, since they were last taken (reads_end()),
+	 * and a read that ended, for which there is no stack left on 6.1 */
+	u64 missed;
+	struct cache_op cache;
 };
 
 #ifdef IOT_REDUCED

@@ -45,6 +45,12 @@ static __always_inline u64 folio_at(u64 mapping, u64 index)
 	return xa_at(mapping + bpf_core_field_offset(struct address_space, i_pages), index);
 }
 
+static __always_inline bool folio_is_uptodate(u64 folio)
+{
+	return pointer_at(folio) >>
+	       bpf_core_enum_value(enum pageflags___iot, PG_uptodate___iot) & 1;
+}
+
 static __always_inline bool folio_is_dirty(u64 folio)
 {
 	return pointer_at(folio) >> bpf_core_enum_value(enum pageflags___iot, PG_dirty___iot) & 1;

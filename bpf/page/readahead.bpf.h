@@ -10,6 +10,7 @@
 #define IOT_READAHEAD_BPF_H
 
 #include "aggregate.bpf.h"
+#include "cache_event.bpf.h"
 #include "owner.bpf.h"
 
 #define RA_CHUNK 32            /* pages whose state is one word */
@@ -65,7 +66,11 @@ struct ra_walk {
 	struct ra_key key;
 	u64 page, end;         /* pages [page, end) */
 	u64 inode;
-	u32 owner, dev;
+	union {
+		u32 owner;
+		u32 taken;     /* ra_take(): number of pages that were waiting */
+	};
+	u32 dev;
 	u32 kind;              /* the kind that the bytes are counted as; KIND_NONE: not counted */
 };
 
@@ -108,6 +113,7 @@ static long ra_take_one(u32 n, struct ra_walk *w)
 		bits = ra_bits(w);
 		was = __sync_fetch_and_and(&c->unused, ~bits);
 		bits = was & RA_DEAD ? 0 : bits & was;
+		w->taken += __builtin_popcountll(bits);
 		ra_record(w, c->owner, c->dev, (u64)__builtin_popcountll(bits) << PAGE_SHIFT);
 		/* a program that sets a bit now sees RA_DEAD */
 		if (bits && __sync_val_compare_and_swap(&c->unused, zero, RA_DEAD) == zero) {
@@ -130,22 +136,74 @@ static __always_inline void ra_range(struct ra_walk *w, u64 inode, u64 from, u64
 	w->key.chunk = w->page / RA_CHUNK;
 }
 
-__noinline int ra_take(u64 inode, u64 from, u64 to, u32 kind)
+/* Takes the pages of a range out of the pending ones, and counts them. Returns how many waited. */
+__noinline u32 ra_take(u64 inode, u64 from, u64 to, u32 kind)
 {
-	struct ra_walk w = { .kind = kind };
+	struct ra_walk w = { .kind = kind, .taken = some_zero() };
 
 	ra_range(&w, inode, from, to);
 	bpf_loop(RA_CHUNKS_MAX, ra_take_one, &w, 0);
 	if (w.page < w.end)
 		lose(LOSS_RA_WALK);
+	return w.taken;
+}
+
+/* A call returned `bytes` bytes of a file at `off`. Returns how many pages of them had been read
+ * ahead, and were not used yet. */
+static __always_inline u32 ra_used(u64 inode, u64 off, s64 bytes)
+{
+	if (bytes > 0 && ra_waits(inode))
+		return ra_take(inode, off, off + bytes, KIND_READAHEAD_USED);
 	return 0;
 }
 
-/* A call returned `bytes` bytes of a file at `off`. */
-static __always_inline void ra_used(u64 inode, u64 off, s64 bytes)
+/* A read ended: c->cache has who read how many bytes (`bytes`) of which file from the page cache.
+ * `used` pages of them had been read ahead. Pages for which no device was read are hits. A read of
+ * io_uring or libaio (`async`) may have had pages of others read, which are kept for them. */
+__noinline int reads_end(struct task_ctx *c, u64 off, u32 used, u32 async)
 {
-	if (bytes > 0 && ra_waits(inode))
-		ra_take(inode, off, off + bytes, KIND_READAHEAD_USED);
+	struct cache_op *o = &c->cache;
+	u64 missed;
+
+	if (!c)
+		return 0;
+	o->index = off >> PAGE_SHIFT;
+	o->pages = ((off + o->bytes + PAGE_SIZE - 1) >> PAGE_SHIFT) - o->index;
+	missed = (c->missed + PAGE_SIZE - 1) >> PAGE_SHIFT;
+	if (missed > o->pages)
+		missed = o->pages;
+	c->missed = async && c->missed > missed << PAGE_SHIFT ?
+		c->missed - (missed << PAGE_SHIFT) : 0;
+	if (!o->bytes || !o->inode)
+		return 0;
+	missed += used;
+	o->task = o->key.owner;
+	if (used) { /* ra_take() has counted them */
+		o->key.kind = KIND_READAHEAD_USED;
+		o->bytes = (u64)used << PAGE_SHIFT;
+		cache_event_of(o);
+	}
+	if (missed >= o->pages)
+		return 0;
+	o->key.kind = KIND_HIT;
+	o->bytes = (o->pages - missed) << PAGE_SHIFT;
+	cell_add(cell_seek(&o->key), 1, o->bytes, 0, 0, false);
+	o->key.owner = o->task; /* cell_seek() may have another one for the sums */
+	return cache_event_of(o);
+}
+
+/* The read that reads_end() is called for. */
+static __always_inline void reads_of(struct task_ctx *c, u64 inode, u32 dev, u32 file, u8 type,
+				     u32 proc, u64 bytes)
+{
+	c->cache.inode = inode;
+	c->cache.file = file;
+	c->cache.bytes = bytes;
+	__builtin_memset(&c->cache.key, 0, sizeof(c->cache.key));
+	c->cache.key.owner = proc;
+	c->cache.key.dev = dev;
+	c->cache.key.how = HOW_EXACT;
+	c->cache.key.sub = type;
 }
 
 /* A range of a file is mapped: it can be read without calls from now on. */

@@ -29,7 +29,7 @@ static take take_duration, take_output, take_format, take_pid, take_comm, take_c
 	take_container, take_unit, take_dev, take_all, take_layers, take_ready,
 	take_no_events, take_light, take_latency, take_settle, take_label, take_reduced, take_ring,
 	take_table, take_probes, take_system, take_systems, take_wide, take_quiet, take_anonymize,
-	take_sample_processes;
+	take_sample_processes, take_sample;
 static take take_only, take_verbose, take_partial, take_doctor, take_completion, take_version;
 
 /* A row: letter (0: none), name (NULL: the heading of a group), name of the value (NULL: no value;
@@ -48,6 +48,8 @@ static const struct row {
 	{ 0, "no-events", NULL, take_no_events, "only exact sums, no record of every operation" },
 	{ 0, "light", NULL, take_light,
 		"for always: sums, owners by file, no page cache; at most 24 MiB in the kernel" },
+	{ 0, "sample", "cache=N", take_sample,
+		"layer cache traced whole: events of one span of 64 cached pages in N; sums are of all" },
 	{ 0, "latency", "WHICH", take_latency,
 		"calls that are timed: all, sampled (1 in 16 of those that move data), syncs, none (default: all with events, syncs with --light, else sampled)" },
 	{ 0, "settle", "HOW", take_settle,
@@ -262,6 +264,11 @@ static int take_light(struct options *o, const char *value)
 {
 	o->light = true;
 	return 0;
+}
+
+static int take_sample(struct options *o, const char *value)
+{
+	return options_sample(o, value);
 }
 
 static int take_latency(struct options *o, const char *value)

@@ -60,6 +60,7 @@ struct options {
 	u32 layers;             /* bits of LAYER_x; 0: all */
 	/* layers of which all operations are wanted, not only those that move bytes or change files */
 	u32 whole;
+	u32 cache_sample;       /* events of one span of cached pages in so many; 0: of all */
 	bool no_events;
 	bool light;             /* owners by file, no dirty ledger, small tables */
 	bool reduced;           /* measure as on older kernels */
@@ -117,6 +118,10 @@ static inline bool only_some_events(const struct only *o)
 
 /* Describes the filters of events, such as "op=fsync min-size=4096"; "" when there are none. */
 void options_only_events(const struct options *, char *buf, size_t size);
+
+/* Sets of what events are sampled, such as "cache=16". Returns 0, or STATUS_USAGE after a
+ * message. */
+int options_sample(struct options *, const char *value);
 
 /* Sets what --light implies. Returns 0, or STATUS_USAGE after a message. */
 int options_light(struct options *);

@@ -2,6 +2,7 @@
 /* options_layers.c - the layers that a command line names. */
 #include <string.h>
 #include "fail.h"
+#include "number.h"
 #include "options.h"
 
 const char *const option_layers[] = {
@@ -34,6 +35,20 @@ static int take_layer(struct options *o, const char *name, size_t len)
 			return 0;
 		}
 	return fail_usage("unknown layer '%.*s'", (int)len, name);
+}
+
+#define SAMPLE_CACHE "cache="
+#define MOST_SAMPLE 1000000
+
+int options_sample(struct options *o, const char *value)
+{
+	u64 n;
+
+	if (strncmp(value, SAMPLE_CACHE, strlen(SAMPLE_CACHE)) ||
+	    parse_number(value + strlen(SAMPLE_CACHE), &n) || !n || n > MOST_SAMPLE)
+		return fail_usage("sample '%s' is not cache=N, N from 1 to %d", value, MOST_SAMPLE);
+	o->cache_sample = n;
+	return 0;
 }
 
 int options_layers(struct options *o, const char *value)

@@ -12,7 +12,7 @@ int options_light(struct options *o)
 
 	if (!o->light)
 		return 0;
-	if (o->layers & BIT_OF(LAYER_CACHE))
+	if ((o->layers | o->whole) & BIT_OF(LAYER_CACHE))
 		return fail_usage("--light does not record layer cache");
 	if (o->latency > LATENCY_SYNCS)
 		return fail_usage("--light times only syncs: give --latency syncs, or none");

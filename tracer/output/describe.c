@@ -203,6 +203,8 @@ int describe_run(struct sink *s, const struct options *o, const struct probes *p
 	measured_layers(p, o, layers);
 	whole_layers(o, whole);
 	r.whole = *whole ? whole : NULL;
+	if (o->cache_sample > 1)
+		rec_set(&r, run, cache_sample, o->cache_sample);
 	options_filters(o, filters, sizeof(filters));
 	r.filters = *filters ? filters : NULL;
 	options_only_events(o, only, sizeof(only));

@@ -149,6 +149,8 @@ static int open_all(struct probes *p)
 			return -EINTR;
 		if (objects[i].layers && !(objects[i].layers & layers))
 			continue;
+		if (objects[i].whole && (!(objects[i].layers & p->opts.whole) || p->lacks))
+			continue;
 		if (p->lacks) {
 			err = objects_reduce(p, i);
 			if (err)
@@ -177,7 +179,8 @@ static int open_all(struct probes *p)
 	for (size_t i = 0; i < n_programs; i++)
 		if (!p->info[i].chosen && !p->info[i].reason)
 			program_refuse(p, programs[i].name,
-				programs[i].reduced && !p->lacks ? NOT_NEEDED : NOT_ASKED);
+				programs[i].reduced && !p->lacks ? NOT_NEEDED :
+				programs[i].whole ? ONLY_WHOLE : NOT_ASKED);
 	programs_name_others(p);
 	err = ring_open(&p->ring, map_fd(p, "ring"), bpf_map__max_entries(map_of(p, "ring")));
 	if (!err)

@@ -32,6 +32,7 @@ struct probe_opts {
 	u32 whole;                  /* the same, for those that are traced whole */
 	bool events;                /* deliver events, not only aggregates */
 	bool light;                 /* owners by file, no dirty ledger, small tables */
+	u32 cache_sample;           /* as in struct iot_config */
 	u32 latency;                /* enum iot_latency: which calls are timed */
 	size_t ring_bytes;          /* power of two; 0: default 16 MiB */
 	bool by_pid; /* filter: only processes given to probes_want_pid() and their children */

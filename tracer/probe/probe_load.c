@@ -102,6 +102,7 @@ static void configure(struct probes *p, struct bpf_object *o, size_t n)
 		c->max_filesums = p->max_filesums;
 		c->light = p->opts.light;
 		c->whole = p->opts.whole;
+		c->cache_sample = p->opts.cache_sample;
 		c->hist_kinds = p->hist_kinds;
 		c->claims = layer_asked(p, LAYER_CACHE) || layer_asked(p, LAYER_FS) ||
 			layer_asked(p, LAYER_BLOCK);

@@ -24,6 +24,7 @@ struct object {
 	const char *no_cast, *no_cast_end; /* variant for kernels without bpf_rdonly_cast() */
 	/* legacy object for kernels before 5.17, from bpf/reduced/; NULL: there is none */
 	const char *reduced, *reduced_end;
+	bool whole;            /* loaded only where one of its layers is traced whole */
 };
 enum { OBJECT_MAPS, OBJECT_PAGES, OBJECT_CALLS };
 /* followed by the name of a file system, with which the names of its programs begin */

@@ -24,6 +24,7 @@ CARRY(who);
 CARRY_BOTH(maps);
 CARRY_BOTH(calls);
 CARRY_BOTH(pages);
+CARRY_BOTH(cached);
 CARRY_BOTH(fs_ext4);
 CARRY_BOTH(fs_xfs);
 CARRY_BOTH(fs_btrfs);
@@ -40,6 +41,7 @@ const struct object objects[] = {
 	/* two threads load these in turn: the order keeps both busy for about the same time */
 	{ OBJECT(pages, 1 << LAYER_FS | 1 << LAYER_BLOCK | 1 << LAYER_CACHE, NULL), REDUCED(block) },
 	{ OBJECT(calls, 0, NULL), REDUCED(calls) },
+	{ OBJECT(cached, 1 << LAYER_CACHE, NULL), .whole = true },
 	{ OBJECT(fs_ext4, 1 << LAYER_FS | 1 << LAYER_BLOCK, "ext4") },
 	{ OBJECT(fs_xfs, 1 << LAYER_FS | 1 << LAYER_BLOCK, "xfs") },
 	{ OBJECT(fs_btrfs, 1 << LAYER_FS | 1 << LAYER_BLOCK, "btrfs") },
@@ -100,6 +102,13 @@ const struct program programs[] = {
 	{ "cache__sweep", "cache", 0, false, .spare = true }, /* since 5.14; called by the tracer */
 	{ "cache__stock", "cache", 0, false, .heavy = true },       /* called by the tracer */
 	{ "cache__fault", "cache", 2, false, .heavy = true },       /* since 6.12 */
+	{ "pagecache__added", "cache", 1, .whole = true },
+	{ "pagecache__dirtied", "cache", 2, .whole = true },
+	{ "pagecache__removed", "cache", 1, .whole = true },
+	{ "pagecache__trap_user", "cache", 3, .whole = true },      /* only on x86 */
+	{ "pagecache__trap_kernel", "cache", 3, .whole = true },
+	{ "pagecache__fault", "cache", 2, .whole = true },          /* since 6.12 */
+	{ "pagecache__map", "cache", 3, .whole = true },            /* since 6.12 */
 	/* until 5.10 five of these tracepoints have the request_queue as one more, first argument */
 	{ "block__queue", "block", 1, true, .most = true }, /* since 5.11 */
 	{ "block__remap", "block", 3, true },        /* since 5.11 */

@@ -25,6 +25,7 @@ static void fill_probe_opts(const struct options *o, struct probe_opts *p)
 {
 	*p = (struct probe_opts){
 		.layers = o->layers, .whole = o->whole, .events = !o->no_events, .latency = o->latency,
+			.cache_sample = o->cache_sample,
 			.light = o->light,
 			.ring_bytes = o->ring_bytes, .reduced = o->reduced,
 		.by_pid = options_by_pid(o), .by_group = o->groups.n > 0, .dev = o->dev,
