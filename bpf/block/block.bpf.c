@@ -502,7 +502,8 @@ int PROBE(block__complete, struct request *rq, int error, unsigned int bytes)
 		request_drop(t);
 	if (!dev_wanted(disk))
 		return 0;
-	d->sector = op == REQ_OP_FLUSH ? 0 : rq->__sector; /* a flush has none: -1 */
+	/* flushes and commands of drivers have none: -1 */
+	d->sector = rq->__sector + 1 ? rq->__sector : 0;
 	d->size = bytes;
 	d->flags = request_flags(rq->cmd_flags);
 	d->error = error_of(error);

@@ -215,7 +215,9 @@ int BPF_PROG(block__complete, struct request *rq, int error, unsigned int bytes)
 	if (!w || !dev_wanted(disk))
 		return 0;
 	times_of(&w->over, &was);
-	w->over.sector = op == REQ_OP_FLUSH ? 0 : BPF_CORE_READ(rq, __sector);
+	w->over.sector = BPF_CORE_READ(rq, __sector);
+	if (!(w->over.sector + 1))
+		w->over.sector = 0; /* flushes and commands of drivers have none: -1 */
 	w->over.size = bytes;
 	w->over.flags = request_flags(flags);
 	w->over.error = error_of(error);

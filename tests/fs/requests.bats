@@ -41,6 +41,7 @@ by_partition() {
 
 @test "guest: 7 commands of a program to a SCSI disk are passthrough, and no bytes" {
 	[ ! -e /sys/bus/pseudo/drivers/scsi_debug ] || skip "a scsi_debug device of this machine's own is in use"
+	modprobe -q sd_mod 2>/dev/null || :
 	modprobe -q scsi_debug dev_size_mb=16 2>/dev/null || skip "scsi_debug is missing: this kernel has none (vm.bats runs this in a guest)"
 	module=scsi_debug
 	for _ in $(seq 100); do compgen -G '/sys/bus/pseudo/drivers/scsi_debug/adapter0/host*/target*/*:0/block/*' > found && break; sleep 0.1; done
@@ -59,5 +60,6 @@ by_partition() {
 	PY
 	traced -a -- python3 inquire.py "/dev/$(basename "$(head -n 1 found)")"
 	same "commands" "$(sql "SELECT SUM(e.bytes IS NULL) || ' ' || SUM(e.op = 34) FROM event e JOIN kind k ON k.id = e.kind WHERE k.name = 'block_passthrough' AND e.size = 96")" "7 7"
+	same "offsets" "$(sql "SELECT COUNT(e.offset) FROM event e JOIN kind k ON k.id = e.kind WHERE k.name = 'block_passthrough'")" 0
 	same "other" "$(total ops "kind = 'block_other'")" 0
 }
