@@ -29,6 +29,8 @@ static const struct { const char *table, *column; enum rule rule; } rules[] = {
 	{ "process", "host",     HOST },
 	{ "device",  "host",     HOST },
 	{ "machine", "host",     HOST },
+	{ "fs_snapshot", "host", HOST },
+	{ "fs_entry", "host",    HOST },
 	{ "device",  "name",     NAME },
 	{ "process", "instance", NAME },
 	{ "truth",   "source",   NAME },

@@ -29,7 +29,7 @@ static take take_duration, take_output, take_format, take_pid, take_comm, take_c
 	take_container, take_unit, take_dev, take_all, take_layers, take_ready,
 	take_no_events, take_light, take_latency, take_settle, take_label, take_reduced, take_ring,
 	take_table, take_probes, take_system, take_systems, take_wide, take_quiet, take_anonymize,
-	take_sample_processes, take_sample;
+	take_sample_processes, take_sample, take_snapshot_fs;
 static take take_only, take_verbose, take_partial, take_doctor, take_completion, take_version;
 
 /* A row: letter (0: none), name (NULL: the heading of a group), name of the value (NULL: no value;
@@ -92,6 +92,8 @@ static const struct row {
 		"when recording has begun: a line to a descriptor or a FIFO, or FILE appears" },
 	{ 0, "sample-processes", "SECONDS", take_sample_processes,
 		"memory, processor time and I/O of traced processes so often, at first sight and at the end" },
+	{ 0, "snapshot-fs", "PATH[:DEPTH]", take_snapshot_fs,
+		"names, sizes and times in a folder before the run, DEPTH levels (3); can be repeated" },
 	{ 'q', "quiet", NULL, take_quiet,
 		"only errors on standard error, and the start of recording if it took more than a second" },
 	{ 'v', "verbose", NULL, take_verbose,
@@ -415,6 +417,16 @@ static int take_anonymize(struct options *o, const char *value)
 		return fail_usage("the name of the key file is empty");
 	o->anonymize = true;
 	o->key_file = value;
+	return 0;
+}
+
+static int take_snapshot_fs(struct options *o, const char *value)
+{
+	if (!*value || *value == ':')
+		return fail_usage("the name of the folder of --snapshot-fs is empty");
+	if (o->n_snapshots == MAX_SNAPSHOTS)
+		return fail_usage("more than %d snapshots", MAX_SNAPSHOTS);
+	o->snapshots[o->n_snapshots++] = value;
 	return 0;
 }
 

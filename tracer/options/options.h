@@ -13,6 +13,7 @@
 #define MAX_RULES 16
 #define MAX_GROUP_NAMES 16
 #define MAX_ONLY 16
+#define MAX_SNAPSHOTS 16
 
 enum format { FORMAT_NONE, FORMAT_TEXT, FORMAT_TABLE, FORMAT_JSONL, FORMAT_STREAMS,
 	FORMAT_JSONL_WIDE, FORMAT_STORE };
@@ -70,6 +71,8 @@ struct options {
 	u64 settle_ns;          /* of SETTLE_WAIT */
 	const char *settle_text;
 	const char *label;
+	const char *snapshots[MAX_SNAPSHOTS]; /* as given: PATH or PATH:DEPTH */
+	size_t n_snapshots;
 	u64 sample_ns;          /* interval of samples of processes; 0: none */
 	bool anonymize;
 	const char *key_file;   /* of anonymize; NULL: nobody keeps the key */

@@ -238,6 +238,7 @@ static void describe(struct run *r, u64 attach_ns)
 		take_error(r, describe_ops(r->sink, r->probes, r->opts));
 	if (!r->err)
 		take_error(r, machine_give(r->machine, on_machine, r));
+	run_give_snapshots(r);
 	if (!r->err)
 		devices_list(run_learn_device, r);
 }
@@ -346,6 +347,8 @@ static void release(struct run *r)
 	devices_free(r->devices);
 	machine_free(r->machine);
 	samples_free(r->samples);
+	for (size_t i = 0; i < MAX_SNAPSHOTS; i++)
+		snapshot_free(r->snapshots[i]);
 	aggregate_free(r->aggregates);
 	filesums_free(r->filesums);
 	flows_free(r->flows);

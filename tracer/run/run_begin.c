@@ -265,7 +265,7 @@ int run_prepare(struct run *r)
 	    machine_new(&r->machine) || filesums_new(&r->filesums, r->detect) ||
 	    flows_new(&r->flows) || prepare_helpers(r))
 		return STATUS_FAILED;
-	if (o->sample_ns && samples_new(&r->samples, o->sample_ns))
+	if (run_snapshot(r) || (o->sample_ns && samples_new(&r->samples, o->sample_ns)))
 		return STATUS_FAILED;
 	status = open_probes(r) ?: check_denied(r);
 	if (!status && (aggregate_new(&r->aggregates, by_disk(r)) || prepare_processes(r)))

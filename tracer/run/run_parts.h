@@ -18,6 +18,7 @@
 #include "outputs.h"
 #include "ready.h"
 #include "samples.h"
+#include "snapshot.h"
 #include "run.h"
 #include "settle.h"
 #include "id_table.h"
@@ -43,6 +44,7 @@ struct run {
 	struct process_table *processes;
 	struct devices *devices;
 	struct machine *machine;
+	struct snapshot *snapshots[MAX_SNAPSHOTS];
 	struct samples *samples;      /* NULL: none were asked for */
 	struct kernel_counters *counters;
 	struct group_io *group_io;
@@ -181,6 +183,10 @@ void run_read_aggregates(struct run *);
 void run_end_second(struct run *);
 /* Gives the additions to the aggregates since the last round, when their table fills up. */
 void run_end_round(struct run *);
+/* Walks the folders of --snapshot-fs. Returns 0 or a negative errno after a message. */
+int run_snapshot(struct run *);
+/* Gives what was found, and frees it. */
+void run_give_snapshots(struct run *);
 /* Takes samples of processes, if they are due, or at the end of the run. */
 void run_sample(struct run *, bool end);
 /* Samples a process that was seen for the first time. */

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* run_samples.c - samples of the processes of a run, where they were asked for. */
+/* run_samples.c - samples of processes and snapshots of folders, where they were asked for. */
+#include <errno.h>
+#include <string.h>
 #include "run_parts.h"
 
 static void give_sample(void *arg, const struct rec_process_sample *rec)
@@ -23,4 +25,48 @@ void run_sample(struct run *r, bool end)
 	if (end && samples_left_out(r->samples))
 		note("%llu processes were not sampled: at most 4096 are",
 			(unsigned long long)samples_left_out(r->samples));
+}
+
+/* A number of digits behind the last colon is the depth. */
+static int snapshot_one(struct snapshot **out, const char *given)
+{
+	const char *colon = strrchr(given, ':');
+	u64 depth = SNAPSHOT_DEPTH;
+	bool has = colon && !parse_number(colon + 1, &depth);
+	auto_free char *path = has ? strndup(given, colon - given) : strdup(given);
+
+	if (!path)
+		return fail(ENOMEM, "snapshot");
+	if (depth > SNAPSHOT_DEPTH_MAX)
+		return fail(0, "--snapshot-fs %s: a depth of at most %d", given, SNAPSHOT_DEPTH_MAX);
+	return snapshot_new(out, path, depth);
+}
+
+int run_snapshot(struct run *r)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < r->opts->n_snapshots && !err; i++)
+		err = snapshot_one(&r->snapshots[i], r->opts->snapshots[i]);
+	return err;
+}
+
+static int give_snapshot(void *arg, enum rec_type type, const void *rec)
+{
+	struct run *r = arg;
+	const struct rec_fs_snapshot *s = rec;
+
+	if (type == REC_fs_snapshot && s->cut)
+		note("--snapshot-fs %s: cut: %s", s->path, s->cut);
+	return r->sink->record(r->sink, type, rec);
+}
+
+void run_give_snapshots(struct run *r)
+{
+	for (size_t i = 0; i < r->opts->n_snapshots; i++) {
+		if (!r->err)
+			take_error(r, snapshot_give(r->snapshots[i], give_snapshot, r));
+		snapshot_free(r->snapshots[i]);
+		r->snapshots[i] = NULL;
+	}
 }
