@@ -68,6 +68,24 @@ WHERE g.shown
 ORDER BY f.sent + f.received DESC, f.gid, f.protocol, f.local, f.local_port, f.remote, f.remote_port
 LIMIT :rows;
 
+-- table: calls: Calls on sockets and waits for descriptors, by kind (--layers net)
+-- hide: what
+SELECT g.what, g.who, g.pid, c.call, c.calls, c.errors, c.bytes, c.mean_us, c.max_us
+FROM v_net_call c JOIN v_group g ON g.gid = c.gid
+WHERE g.shown
+ORDER BY g.rank, g.gid, c.calls DESC, c.call;
+
+-- table: connections: Flows with their setup, failed calls, retransmissions and drops (--layers net)
+SELECT g.who, g.pid, c.protocol, CASE WHEN instr(c.local, ':') THEN '[' || c.local || ']' ELSE c.local END || ':'
+       || c.local_port AS local,
+       CASE WHEN instr(c.remote, ':') THEN '[' || c.remote || ']' ELSE c.remote END || ':' || c.remote_port AS remote,
+       c.role, c.setup_us, c.sent, c.sends, c.received, c.receives, c.errors, c.polls, c.retransmits, c.drops, c.dropped
+FROM v_connection c JOIN v_group g ON g.gid = c.gid
+WHERE g.shown
+ORDER BY c.retransmits + c.drops DESC, c.errors DESC, c.sent + c.received DESC, c.gid, c.protocol, c.local, c.local_port,
+         c.remote, c.remote_port
+LIMIT :rows;
+
 -- plot: bars
 -- chart: bars
 -- heading: Payload bytes on sockets

@@ -63,6 +63,28 @@ SELECT o.gid, o.owner, o.system, f.family, f.protocol, f.local, f.local_port, f.
 FROM v_run r JOIN flow f ON f.run = r.run JOIN v_owner o ON o.owner = f.owner
 LEFT JOIN peer p ON p.flow = f.rowid LEFT JOIN v_process q ON q.id = p.owner;
 
+-- Calls on sockets and waits by line of the report, where layer net was traced whole.
+CREATE TEMP VIEW v_net_call AS
+SELECT o.gid, k.name AS call, SUM(t.ops) AS calls, SUM(t.errors) AS errors, SUM(t.bytes) AS bytes,
+       SUM(t.lat_ns) / 1e3 / NULLIF(SUM(t.timed), 0) AS mean_us, MAX(t.max_ns) / 1e3 AS max_us
+FROM v_run r JOIN agg_total t ON t.run = r.run JOIN kind k ON k.id = t.kind JOIN layer y ON y.id = k.layer
+JOIN v_owner o ON o.owner = t.owner
+WHERE y.name = 'net' AND k.dir = 'o' GROUP BY o.gid, k.id;
+
+-- Flows as connections, where layer net was traced whole. dropped: the kernel's reasons, by number, of events.
+CREATE TEMP VIEW v_connection AS
+WITH d AS MATERIALIZED (
+       SELECT id, group_concat(op || ': ' || n, ', ') AS dropped
+       FROM (SELECT e.offset >> 32 AS id, COALESCE(e.op, 0) AS op, COUNT(*) AS n
+             FROM v_run r JOIN event e ON e.run = r.run JOIN kind k ON k.id = e.kind AND k.name = 'net_drop'
+             GROUP BY 1, 2 ORDER BY 1, 2)
+       WHERE id > 0 GROUP BY id)
+SELECT o.gid, f.protocol, f.local, f.local_port, f.remote, f.remote_port, f.role, f.setup_ns / 1e3 AS setup_us,
+       f.sent_bytes AS sent, f.sends, f.recv_bytes AS received, f.recvs AS receives, f.errors, f.polls, f.retransmits,
+       f.drops, d.dropped
+FROM v_run r JOIN flow f ON f.run = r.run JOIN v_owner o ON o.owner = f.owner LEFT JOIN d ON d.id = f.id
+WHERE f.errors IS NOT NULL;
+
 -- Flows by who is at either end. peer: the storage system or the program that was traced there, else its address.
 CREATE TEMP VIEW v_peer AS
 SELECT f.gid, COALESCE(f.peer_system, f.peer_comm, iif(f.peer = 2, 'other processes', NULL), f.remote, '(not known)')
