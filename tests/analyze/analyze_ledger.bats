@@ -115,7 +115,8 @@ beside_a_neighbour() {
 
 @test "naf_cli and naf_int are the ledger's system's, with --system too (defect 26)" {
 	beside_a_neighbour
-	sqlite3 "$S" "INSERT INTO flow VALUES (1, 3, 'ipv4', 'tcp', '127.0.0.1', 6379, '127.0.0.1', 1000, 'server', 1, 45, 1000, 1, 1),
+	sqlite3 "$S" "INSERT INTO flow(run, owner, family, protocol, local, local_port, remote, remote_port, role, loopback, sent_bytes, recv_bytes, sends, recvs)
+		VALUES (1, 3, 'ipv4', 'tcp', '127.0.0.1', 6379, '127.0.0.1', 1000, 'server', 1, 45, 1000, 1, 1),
 		(1, 2, 'ipv4', 'tcp', '127.0.0.1', 1000, '127.0.0.1', 6379, 'client', 1, 1000, 45, 1, 1),
 		(1, 5, 'ipv4', 'tcp', '127.0.0.1', 2379, '127.0.0.1', 2000, 'server', 1, 45, 2000, 1, 1),
 		(1, 5, 'ipv4', 'tcp', '127.0.0.1', 2000, '127.0.0.1', 2379, 'client', 1, 2000, 45, 1, 1)"
@@ -140,7 +141,7 @@ beside_a_neighbour() {
 			(1, 11, 911, 9, 'glusterfsd', 0, 'gluster'), (1, 12, 912, 9, 'glusterfsd', 0, 'gluster'), (1, 13, 913, 9, 'glusterfsd', 0, 'gluster');"
 	local n
 	for n in 1 2 3; do
-		sqlite3 "$S" "INSERT INTO flow VALUES
+		sqlite3 "$S" "INSERT INTO flow(run, owner, family, protocol, local, local_port, remote, remote_port, role, loopback, sent_bytes, recv_bytes, sends, recvs) VALUES
 			(1, 10, 'ipv4', 'tcp', '127.0.0.1', 100$n, '127.0.0.1', 4915$n, 'client', 1, 1000, 40, 1, 1),
 			(1, 1$n, 'ipv4', 'tcp', '127.0.0.1', 4915$n, '127.0.0.1', 100$n, 'server', 1, 40, 1000, 1, 1)"
 	done

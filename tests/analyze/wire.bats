@@ -13,7 +13,8 @@ setup() {
 	store_with "$S" "UPDATE run SET layers = layers || ',net';
 		UPDATE process SET system = 'etcd' WHERE comm = 'dd';
 		INSERT INTO process (run, id, pid, start_ns, comm, kthread, system) VALUES (1, 10, 910, 9, 'etcd', 0, 'etcd');
-		INSERT INTO flow VALUES (1, 3, 'ipv4', 'tcp', '127.0.0.1', 2379, '127.0.0.1', 1000, 'server', 1, 30, 5000, 1, 1),
+		INSERT INTO flow(run, owner, family, protocol, local, local_port, remote, remote_port, role, loopback, sent_bytes, recv_bytes, sends, recvs)
+		VALUES (1, 3, 'ipv4', 'tcp', '127.0.0.1', 2379, '127.0.0.1', 1000, 'server', 1, 30, 5000, 1, 1),
 			(1, 5, 'ipv4', 'tcp', '127.0.0.1', 1000, '127.0.0.1', 2379, 'client', 1, 5000, 30, 1, 1),
 			(1, 5, 'ipv4', 'tcp', '127.0.0.1', 1001, '127.0.0.1', 2379, 'client', 1, 200, 10, 1, 1),
 			(1, 3, 'ipv4', 'tcp', '127.0.0.1', 2379, '127.0.0.1', 1001, 'server', 1, 10, 200, 1, 1),
@@ -50,7 +51,8 @@ all:all_traced::10717:10485760:10510336:980.716:16384:16384:10519:1.558" ]
 	grep -q 'etcd \[2 procs\] - 10.0.0.9<' out/network.svg
 	sqlite3 "$S" "UPDATE process SET comm = '\`touch pwned\`\$(touch pwned)<b>\"=cmd|' || char(10) || x'ff1b5b33316d' WHERE comm = 'cat';
 		WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000)
-		INSERT INTO flow SELECT 1, 3, 'ipv4', 'tcp', '192.0.2.1', 2379, '10.1.' || (i / 250) || '.' || (i % 250), 40001, 'server', 0, i, i, 1, 1 FROM n"
+		INSERT INTO flow(run, owner, family, protocol, local, local_port, remote, remote_port, role, loopback, sent_bytes, recv_bytes, sends, recvs)
+		SELECT 1, 3, 'ipv4', 'tcp', '192.0.2.1', 2379, '10.1.' || (i / 250) || '.' || (i % 250), 40001, 'server', 0, i, i, 1, 1 FROM n"
 
 	[ "$("$ANALYZE" network "$S" --format tsv --table peers | sed 1d | wc -l)" = 1000 ]
 	for size in column screen; do

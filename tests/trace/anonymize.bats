@@ -26,8 +26,8 @@ db = sqlite3.connect(sys.argv[1])
 db.execute("INSERT INTO machine(run, part, name, key, value) VALUES(1, 'fs', '/', 'device', 'x'), (1, 'net', 'eth0', 'mtu', '1'),"
            " (1, 'kernel', NULL, 'command_line', 'x'), (1, 'loop', 'loop0', 'file', 'x'), (1, 'dm', 'dm-0', 'volume', 'x'),"
            " (1, 'fs', '/', 'options', 'x'), (1, 'fs', '/', 'mount_options', 'x'), (1, 'os', NULL, 'name', 'Debian')")
-db.execute("INSERT INTO flow VALUES(1, 3, 'ipv4', 'tcp', '10.1.2.3', 1, '10.9.8.7', 2, NULL, 0, 1, 1, 1, 1)")
-db.execute("INSERT INTO flow VALUES(1, 3, 'ipv4', 'tcp', '127.0.0.1', 1, '::1', 2, NULL, 1, 1, 1, 1, 1)")
+db.execute("INSERT INTO flow(run, owner, family, protocol, local, local_port, remote, remote_port, role, loopback, sent_bytes, recv_bytes, sends, recvs) VALUES(1, 3, 'ipv4', 'tcp', '10.1.2.3', 1, '10.9.8.7', 2, NULL, 0, 1, 1, 1, 1)")
+db.execute("INSERT INTO flow(run, owner, family, protocol, local, local_port, remote, remote_port, role, loopback, sent_bytes, recv_bytes, sends, recvs) VALUES(1, 3, 'ipv4', 'tcp', '127.0.0.1', 1, '::1', 2, NULL, 1, 1, 1, 1, 1)")
 db.execute("INSERT INTO level VALUES(1, 7340032, 1, 'loop', 'x')")
 for record in re.finditer(r'^RECORD\((\w+),.*?^END', text, re.M | re.S):
     name = record[1]
