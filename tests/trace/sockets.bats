@@ -123,7 +123,7 @@ n_v6 net_send 707"
 	same "numbers of whole layers" "$(sql "SELECT COUNT(errors) + COUNT(setup_ns) + COUNT(drops) FROM flow")" 0
 }
 
-@test "what TCP sends again equals the kernel's counters, and knows the drop of its copy" {
+@test "what TCP sends again equals the kernel's counters, and has its drop's reason" {
 	local got again dropped
 
 	need ip iproute2
