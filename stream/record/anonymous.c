@@ -49,6 +49,7 @@ static const struct { unsigned int type; const char *column; enum how how; } rul
 	{ REC_process, "comm", COMM }, { REC_process, "system", KEEP },
 	{ REC_process, "role", KEEP }, { REC_process, "matched", EVIDENCE },
 	{ REC_process_sample, "state", KEEP },
+	{ REC_op_name, "name", KEEP }, { REC_op_name, "scope", KEEP },
 	{ REC_fs_snapshot, "path", PATH }, { REC_fs_snapshot, "cut", KEEP },
 	{ REC_fs_entry, "path", PATH }, { REC_fs_entry, "type", KEEP },
 	{ REC_event_path, "path", PATH }, { REC_event_path, "path2", PATH },

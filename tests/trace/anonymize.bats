@@ -62,7 +62,7 @@ E
 import re, sys
 text = open(sys.argv[1] + "/stream/records.def").read()
 known = set(re.findall(r'\{ REC_(\w+), "(\w+)", \w+ \}', open(sys.argv[1] + "/stream/record/anonymous.c").read()))
-hashed = {"run": "host command", "node": "host", "device": "mount host", "level": "name", "machine": "host",
+hashed = {"run": "host command only", "node": "host", "device": "mount host", "level": "name", "machine": "host",
           "process": "user exe cmdline cgroup container instance host", "truth": "cgroup", "load": "error", "event_path": "name", "fs_snapshot": "host", "fs_entry": "host"}
 known |= {(r, c) for r, cs in hashed.items() for c in cs.split()}
 there = {(r[1], c) for r in re.finditer(r'^RECORD\((\w+),.*?^END', text, re.M | re.S) for c in re.findall(r'^COL\((\w+),\s*STR', r[0], re.M)}
