@@ -29,7 +29,8 @@ struct iot_only {
 	u32 n_tids, n_uids;
 	u32 tids[IOT_ONLY_MOST]; /* threads, by their id in the tracer's PID namespace */
 	u32 uids[IOT_ONLY_MOST]; /* effective users, in the initial user namespace */
-	char exe[IOT_EXE_LEN]; /* file name of the executable, as much of it as fits; "": any */
+	/* file name of the executable, as much of it as fits; "": any */
+	char exe[IOT_EXE_LEN] __attribute__((aligned(8)));
 	u32 events;            /* 1: the rest is given */
 	u32 pad;
 	u64 kinds[4];          /* a bit each, by number; all 1 where none is named */
