@@ -245,7 +245,7 @@ $(B)/iot-analyze: $(analyzer_obj) $(stream_obj) $(base_obj)
 	$(Q)$(CC) $(CFLAGS_ALL) $^ -o $@ $(LDFLAGS_ALL) -lcjson -lsqlite3 -lm || $(no_room)
 
 # Static, or loaded into other programs: there are no sanitizers for those.
-$(io_obj) $(random_obj) $(B)/iot-io $(B)/random-worker $(B)/forker $(B)/leaver $(B)/uring-ops $(B)/faulty.so: CFLAGS_ALL := $(filter-out -fsanitize%,$(CFLAGS_ALL))
+$(io_obj) $(random_obj) $(B)/iot-io $(B)/random-worker $(B)/forker $(B)/leaver $(B)/namer $(B)/uring-ops $(B)/faulty.so: CFLAGS_ALL := $(filter-out -fsanitize%,$(CFLAGS_ALL))
 
 # Static: what it reads is what it was told to read, not libraries.
 $(B)/iot-io: $(io_obj)
@@ -256,7 +256,7 @@ $(B)/random-worker: $(random_obj)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS_ALL) $(random_obj) -o $@ -static -pthread
 
-$(B)/forker $(B)/leaver: $(B)/%: tests/lib/%.c Makefile | $(B)/.tools
+$(B)/forker $(B)/leaver $(B)/namer: $(B)/%: tests/lib/%.c Makefile | $(B)/.tools
 	$(call say,CC,$<)
 	$(Q)$(CC) $(CFLAGS_ALL) $< -o $@ -static
 
@@ -316,7 +316,7 @@ $(B)/fuzz/base.sqlite: tests/lib/gen-run.py tests/unit/fuzz-base $(B)/iot-analyz
 
 # Programs that drive tests.
 .PHONY: drivers
-drivers: $(addprefix $(B)/,stream-tool stream-tool-asan tests/detect tests/detect-asan faulty.so faulty-run forker leaver random-worker stats packs netcalls uring-ops pages)
+drivers: $(addprefix $(B)/,stream-tool stream-tool-asan tests/detect tests/detect-asan faulty.so faulty-run forker leaver namer random-worker stats packs netcalls uring-ops pages)
 
 # A job a processor, where nobody said otherwise.
 parallel = $(if $(findstring -j,$(MAKEFLAGS)),,-j$$(nproc))

@@ -114,6 +114,7 @@ enum iot_shape {
 	SHAPE_CLOSE,
 	SHAPE_MMAP,      /* address, length, protection, flags, fd, offset */
 	SHAPE_PATH,      /* no descriptor */
+	SHAPE_UNLINKAT,  /* folder, path, flags */
 	SHAPE_AIO_SUBMIT,
 	SHAPE_AIO_REAP,
 	SHAPE_URING,     /* io_uring_enter: noted, not recorded */
@@ -126,6 +127,7 @@ enum iot_shape {
 	SHAPE_PTRACE,    /* request, process, address: writes memory, too */
 	/* address, length, advice: makes pages writable (MADV_POPULATE_WRITE); not recorded */
 	SHAPE_MADVISE,
+	SHAPE_WHOLE,     /* as struct iot_args says; only where layer vfs is traced whole */
 	/* socket, buffer, size, flags, address, its length; from here: socket calls, only for the
 	 * net layer */
 	SHAPE_TO,
@@ -158,6 +160,34 @@ struct iot_syscall {
 	u8 instead;
 };
 #define IOT_MAX_SYSCALL 512
+
+/* Calls with arguments that need more than a register. */
+enum iot_special {
+	SPECIAL_NONE,
+	SPECIAL_CREAT,         /* its flags are implied */
+	SPECIAL_OPENAT2,       /* its flags are in a struct */
+	SPECIAL_FCNTL,         /* recorded only when it locks */
+	SPECIAL_MREMAP,        /* the area is where it returns */
+	SPECIAL_MUNMAP,        /* the area is gone at the exit: resolved at the entry */
+	SPECIAL_CHDIR,         /* its path is the new working directory */
+	SPECIAL_READAHEAD,
+	SPECIAL_SYMLINK,       /* the first path is a text */
+	SPECIAL_BYTES,         /* returns bytes */
+};
+
+/* The registers that hold the arguments of a call, counted from 1; 0: it has no such argument. Used
+ * where layer vfs is traced whole. */
+struct iot_args {
+	u8 fd;                 /* the file */
+	u8 area;               /* an address in the memory area that maps the file */
+	u8 offset, size, arg, op; /* as in struct iot_event */
+	u8 at, path;           /* the folder that the path begins at, and the path */
+	u8 at2, path2;
+	u8 name;               /* of an extended attribute */
+	u8 special;            /* enum iot_special */
+	u8 empty;              /* 1: `at` may be the file itself, with an empty path, or none */
+	u8 pad[3];
+};
 
 /* Field offsets in md's struct stripe_head, and in the struct r5dev that it has for each member.
  * Both types belong to a module, raid456. */

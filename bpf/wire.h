@@ -95,6 +95,7 @@ enum iot_ring_type {
 	RING_PROCESS,      /* struct iot_proc: a process seen for the first time, or ended */
 	RING_PATH,         /* struct iot_path */
 	RING_PACK,         /* struct iot_ring_pack */
+	RING_CALL_PATH,    /* struct iot_call_path */
 };
 
 struct iot_ring_event {
@@ -204,6 +205,30 @@ struct iot_path {
 	u32 block;             /* bytes of a block of its file system */
 	u32 node;              /* 1: the file is the node of a block device */
 	char buf[IOT_PATH_MAX + IOT_NAME_MAX + 1];
+};
+
+/* Bits of iot_call_path.what. */
+enum iot_path_what {
+	PATH_FIRST = 1 << 0,
+	PATH_SECOND = 1 << 1,
+	PATH_NAME = 1 << 2,    /* the name of an extended attribute */
+	PATH_LAST = 1 << 3,    /* no other record of this call follows */
+	PATH_RELATIVE = 1 << 4, /* base: the folder that it begins at */
+	PATH_UNREAD = 1 << 5,  /* it could not be read */
+	PATH_PLAIN = 1 << 6,   /* a text that is no path of its own, of symlink() */
+};
+#define IOT_CALL_PATH_MAX 4096 /* with the final NUL, as the kernel limits it */
+
+/* One path of a call: the event of this thread and time follows in the same ring. */
+struct iot_call_path {
+	u32 type;              /* RING_CALL_PATH */
+	u32 tid;
+	u64 ts_ns;
+	u32 what;
+	u32 len;               /* bytes of the text, with its NUL; 0: none */
+	/* as a path of a file; the text follows its last byte in use */
+	struct iot_path base;
+	char rest[8192 - sizeof(((struct iot_path *)0)->buf)];
 };
 
 /* Losses, counted per processor in map `losses`. */

@@ -28,6 +28,10 @@ static __always_inline void op_event(struct task_ctx *c, const struct op *o, u32
 	r->e.offset = o->offset;
 	r->e.size = o->size;
 	r->e.flags = o->flags;
+	if (cfg.whole) {
+		r->e.op = o->op;
+		r->e.arg = o->arg;
+	}
 	if (o->ret < 0)
 		r->e.err = -o->ret;
 	else if (o->write != MOVES_NOTHING)

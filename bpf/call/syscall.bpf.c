@@ -12,6 +12,7 @@
 #include "remote_write.bpf.h"
 #include "fastpath.bpf.h"
 #include "uring.bpf.h"
+#include "whole.bpf.h"
 
 /* The context of a program on raw_syscalls:sys_enter or sys_exit (its `format` in tracefs); ret: of
  * the latter. */
@@ -80,6 +81,8 @@ static __always_inline int exit_rw(struct task_ctx *c, const struct call *k, str
 		o->size = o->ret > 0 ? o->ret : 0; /* the vector is not read again for its length */
 	if (f)
 		o->flags = flags_of(NUMBER_AT(f, struct file, f_flags));
+	if (VFS_WHOLE && shape == SHAPE_PRWV2)
+		o->arg = k->arg[5];
 	/* overlayfs does not pass RWF_NOAPPEND down: the file below appends */
 	if (shape == SHAPE_PRWV2)
 		o->flags = flags_of_call(o->flags,
@@ -141,6 +144,8 @@ __noinline int exit_two(struct task_ctx *c, const struct call *k, struct op *o, 
 	kind = o->kind;
 	queue_ns = o->queue_ns;
 	o->size = k->arg[sends ? 3 : 4];
+	if (VFS_WHOLE && kind == KIND_SPLICE_IN)
+		o->arg = k->arg[5];
 	for (int side = 0; side < 2; side++) {
 		u64 user = sends ? (side ? 0 : k->arg[2]) : (side ? k->arg[3] : k->arg[1]);
 
@@ -213,6 +218,12 @@ static __always_inline bool exit_plain(struct task_ctx *c, const struct call *k,
 		if (!cfg.events)
 			see_fd(c, -1);
 		break; /* else the file was resolved at the entry */
+	case SHAPE_WHOLE:
+		if (!REDUCED)
+			break; /* whole_call() */
+	case SHAPE_UNLINKAT:
+		if (shape == SHAPE_UNLINKAT && k->arg[2] & AT_REMOVEDIR)
+			o->kind = KIND_RMDIR;
 	default:
 		c->seen.inode = 0;
 		c->seen.type = SUB_NONE;
@@ -259,6 +270,13 @@ static __always_inline bool syncs(u8 kind)
 	return kind >= KIND_FSYNC && kind <= KIND_MSYNC;
 }
 
+/* True for calls that are timed where layer vfs is whole alone. */
+static __always_inline bool begins_whole(u8 shape)
+{
+	return VFS_WHOLE && (shape == SHAPE_WHOLE || shape == SHAPE_ADVISE ||
+			     shape == SHAPE_MADVISE);
+}
+
 /* twin: as in done_before(); the clock shows that the first copy ran. Sampled calls do not need the
  * copy. */
 static __always_inline int call_begins(const struct pt_regs *regs, long id, bool twin)
@@ -272,7 +290,8 @@ static __always_inline int call_begins(const struct pt_regs *regs, long id, bool
 	shape = call_row(id)->shape;
 	if (cfg.latency == LATENCY_SYNCS && !syncs(call_row(id)->kind))
 		return 0;
-	if (!shape || (shape >= SHAPE_URING && !(NET_WHOLE && shape >= SHAPE_TO) &&
+	if (!shape || (shape >= SHAPE_URING && !begins_whole(shape) &&
+		       !(NET_WHOLE && shape >= SHAPE_TO) &&
 		       !(cfg.events && call_row(id)->kind == KIND_NET_SEND)) || !gate_open())
 		return 0;
 	tid = bpf_get_current_pid_tgid();
@@ -294,6 +313,12 @@ static __always_inline int call_begins(const struct pt_regs *regs, long id, bool
 
 		if (c)
 			see_fd(c, regs_arg0(regs));
+	}
+	if (VFS_WHOLE && is_munmap(id)) {
+		struct task_ctx *c = ctx_make();
+
+		if (c)
+			whole_area(c, regs_arg0(regs));
 	}
 	th->clock = thread_above(tid) << CLOCK_SHIFT | bpf_ktime_get_ns();
 	return 0;
@@ -405,8 +430,10 @@ static __always_inline bool ends_quickly(struct task_struct *t, struct thread *t
 
 	if (REDUCED || task_is_compat(t))
 		return false;
-	if (shape == SHAPE_MADVISE && regs_arg2(regs) != MADV_POPULATE_WRITE)
+	if (!VFS_WHOLE && shape == SHAPE_MADVISE && regs_arg2(regs) != MADV_POPULATE_WRITE)
 		return true;
+	if (VFS_WHOLE && is_idle(nr, regs))
+		return clock_drop(th);
 	if (shape >= SHAPE_TO)
 		return !NET_WHOLE && !cfg.twins && !message_counts(t, regs_arg0(regs), ret) &&
 			clock_drop(th);
@@ -448,6 +475,23 @@ static __always_inline int socket_ends(struct task_ctx *c, struct thread *th,
 		exit_message(c, &c->regs, shape, o->kind, ret);
 	o->dur_ns = clock_stop(th, TASK(CURRENT_TASK, pid), &o->ts_ns);
 	return NET_WHOLE ? net_call_ends(c, &c->regs, row->kind, shape, ret) : 0;
+}
+
+/* A call that moves no bytes has returned. */
+static __always_inline int plain_ends(struct task_ctx *c, const struct call *k, struct op *o,
+				      u8 shape, long ret, u32 proc)
+{
+	if (c->aio.ring && shape < SHAPE_AIO_SUBMIT)
+		aio_passing(c);
+	if (exit_plain(c, k, o, shape, ret)) {
+		if (VFS_WHOLE) {
+			whole_call(c);
+			if (wants_event(proc))
+				whole_paths(c);
+		}
+		call_record(c, o, proc);
+	}
+	return NET_WHOLE && shape == SHAPE_CLOSE ? net_close_ends(ret) : 0;
 }
 
 static __always_inline int call_ends(const struct pt_regs *regs, u64 nr, long ret, bool twin)
@@ -516,17 +560,18 @@ static __always_inline int call_ends(const struct pt_regs *regs, u64 nr, long re
 		uring_entered(c, row->instead, ret, proc);
 		return 0;
 	case SHAPE_ADVISE:
-		return 0;
+		if (!VFS_WHOLE)
+			return 0;
+		break;
 	case SHAPE_AIO_DESTROY:
 		return aio_destroyed(c, k->arg[0], ret);
 	case SHAPE_POKE ... SHAPE_MADVISE:
-		return memory_written(c, proc);
+		if (shape != SHAPE_MADVISE || k->arg[2] == MADV_POPULATE_WRITE)
+			memory_written(c, proc);
+		if (!VFS_WHOLE || shape != SHAPE_MADVISE)
+			return 0;
 	}
-	if (c->aio.ring && shape < SHAPE_AIO_SUBMIT)
-		aio_passing(c);
-	if (exit_plain(c, k, o, shape, ret))
-		call_record(c, o, proc);
-	return NET_WHOLE && shape == SHAPE_CLOSE ? net_close_ends(ret) : 0;
+	return plain_ends(c, k, o, shape, ret, proc);
 }
 
 SEC("tp_btf/sys_exit")

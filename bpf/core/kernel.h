@@ -280,7 +280,7 @@ struct path {
 };
 
 struct fs_struct {
-	struct path root;
+	struct path root, pwd;
 };
 
 struct file {

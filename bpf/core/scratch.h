@@ -23,6 +23,8 @@ struct op {
 	s64 ret;
 	u32 flags, tid;        /* tid: the thread that asked for it; 0: the current one */
 	u8 kind, write;        /* write: enum moves */
+	u8 op, pad;
+	u32 arg;               /* op and arg: as in struct iot_event */
 };
 
 /* A range that was dirtied. */

@@ -170,6 +170,9 @@ struct task_ctx {
 		u32 owner, counted;
 		u32 cell[SYNC_PARTS];
 	} sync;
+	/* calls where layer vfs is whole (whole.bpf.h): offset of the memory area in its file; 1:
+	 * the call was given a descriptor in place of a path */
+	u64 whole_offset, whole_by_fd;
 	/* of the program in progress (scratch.h) */
 	struct op op;
 	struct call regs;

@@ -115,7 +115,8 @@ static __always_inline bool name_is_missing(u16 call)
 
 	if (call < PUT_CALL || nr >= IOT_MAX_SYSCALL)
 		return false;
-	return !call_row(nr)->shape || call_row(nr)->shape == SHAPE_PATH;
+	return !call_row(nr)->shape || call_row(nr)->shape == SHAPE_PATH ||
+	       call_row(nr)->shape == SHAPE_UNLINKAT || call_row(nr)->shape == SHAPE_WHOLE;
 }
 
 /* The offset in struct dentry of the list of an inode's aliases; 0: not known. */

@@ -94,7 +94,7 @@ static __always_inline bool call_now(struct call *k)
 	if (!regs_in_call(regs) || regs_nr(regs) >= IOT_MAX_SYSCALL)
 		return false;
 	shape = call_row(regs_nr(regs))->shape;
-	if (!shape || (shape >= SHAPE_EXEC && shape <= SHAPE_MADVISE))
+	if (!shape || (shape >= SHAPE_EXEC && shape <= SHAPE_WHOLE))
 		return false;
 	call_of_regs(k, regs);
 	return true;

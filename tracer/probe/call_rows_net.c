@@ -6,7 +6,7 @@
 #include <sys/syscall.h>
 #include "probe_parts.h"
 
-const struct call_row net_call_rows[] = {
+static const struct call_row net_call_rows[] = {
 	{ SYS_socket, { KIND_SOCKET, SHAPE_SOCKET, 0 } },
 	{ SYS_socketpair, { KIND_SOCKET, SHAPE_SOCKETPAIR, 0 } },
 	{ SYS_bind, { KIND_BIND, SHAPE_BIND, 0 } },
@@ -30,4 +30,9 @@ const struct call_row net_call_rows[] = {
 	{ SYS_epoll_wait, { KIND_EPOLL_WAIT, SHAPE_EPOLL_WAIT, 0 } },
 #endif
 };
-const size_t n_net_call_rows = N_OF(net_call_rows);
+
+void net_calls_fill(struct iot_syscall *calls)
+{
+	for (size_t i = 0; i < N_OF(net_call_rows); i++)
+		calls[net_call_rows[i].nr] = net_call_rows[i].call;
+}

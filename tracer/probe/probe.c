@@ -415,6 +415,9 @@ static size_t on_record(void *arg, const void *data)
 	case RING_PATH:
 		cb->path(cb->arg, data);
 		break;
+	case RING_CALL_PATH:
+		cb->call_path(cb->arg, data);
+		break;
 	}
 	return 1;
 }

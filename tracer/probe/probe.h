@@ -83,6 +83,8 @@ struct probe_callbacks {
 	void (*event)(void *arg, const struct iot_event *);
 	void (*process)(void *arg, const struct iot_proc *);
 	void (*path)(void *arg, const struct iot_path *);
+	/* one path of the call whose event follows */
+	void (*call_path)(void *arg, const struct iot_call_path *);
 };
 
 /* Opens, loads and attaches everything with the gate closed: nothing is recorded yet. *out may be

@@ -45,32 +45,35 @@ static void *rodata(struct bpf_object *o, const char *name, size_t size)
 	return NULL;
 }
 
-/* Socket bytes that calls must report: see enum iot_sockets. */
-enum iot_sockets sockets_by_call(const struct probes *p)
-{
-	u32 layers = p->opts.layers ? p->opts.layers : ~0u;
-
-	if (!(layers & 1 << LAYER_NET) || p->lacks)
-		return SOCKETS_NONE;
-	return p->info[program_row("net__send")].reason ||
-		p->info[program_row("net__recv")].reason ? SOCKETS_ALL : SOCKETS_UNSEEN;
-}
-
 static bool layer_asked(const struct probes *p, int layer)
 {
 	return !p->opts.layers || p->opts.layers & 1u << layer;
 }
 
-static bool call_wanted(const struct iot_config *c, const struct iot_syscall *call)
+static bool call_wanted(struct probes *p, const struct iot_config *c, const struct call_row *r)
 {
-	return call->shape < SHAPE_TO || (c && c->sockets);
+	return r->nr >= 0 && r->nr < IOT_MAX_SYSCALL && (!r->whole || r->whole & p->opts.whole) &&
+		(r->call.shape < SHAPE_TO || (c && c->sockets));
+}
+
+static void configure_calls(struct probes *p, struct bpf_object *o, const struct iot_config *c)
+{
+	struct iot_syscall *s = rodata(o, "calls", sizeof(*s) * IOT_MAX_SYSCALL);
+
+	for (const struct call_row *r = call_rows; s && r < call_rows + n_call_rows; r++)
+		if (call_wanted(p, c, r))
+			s[r->nr] = r->call;
+	if (s && c && c->sockets && p->opts.whole >> LAYER_NET & 1)
+		net_calls_fill(s);
+	args_fill(rodata(o, "call_args", sizeof(struct iot_args) * IOT_MAX_SYSCALL));
+	if (s && (p->lacks || !layer_asked(p, LAYER_URING))) /* io_uring must not go unnoticed */
+		s[SYS_io_uring_enter].instead = 1;
 }
 
 static void configure(struct probes *p, struct bpf_object *o, size_t n)
 {
 	struct iot_config *c = rodata(o, "cfg", sizeof(*c));
 	struct tracepoint fault;
-	struct iot_syscall *s = rodata(o, "calls", sizeof(*s) * IOT_MAX_SYSCALL);
 
 	if (c) {
 		c->self_pid = p->self.tgid;
@@ -113,15 +116,7 @@ static void configure(struct probes *p, struct bpf_object *o, size_t n)
 		memcpy(c->comm, p->opts.comm, sizeof(c->comm));
 		c->comm[sizeof(c->comm) - 1] = '\0';
 	}
-	for (size_t i = 0; s && i < n_call_rows; i++)
-		if (call_rows[i].nr >= 0 && call_rows[i].nr < IOT_MAX_SYSCALL &&
-		    call_wanted(c, &call_rows[i].call))
-			s[call_rows[i].nr] = call_rows[i].call;
-	for (size_t i = 0; s && c && c->sockets && p->opts.whole >> LAYER_NET & 1 &&
-	     i < n_net_call_rows; i++)
-		s[net_call_rows[i].nr] = net_call_rows[i].call;
-	if (s && (p->lacks || !layer_asked(p, LAYER_URING)))
-		s[SYS_io_uring_enter].instead = 1; /* use of io_uring must not go unnoticed */
+	configure_calls(p, o, c);
 }
 
 /* Gives an object the maps that exist already, and sizes its own. */

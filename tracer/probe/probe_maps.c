@@ -252,6 +252,8 @@ void size_map(struct probes *p, struct bpf_map *m)
 			entries = sized_by_run[i].entries(p);
 	if (entries)
 		bpf_map__set_max_entries(m, entries);
+	if (!strcmp(name, "call_paths")) /* whole.bpf.h */
+		bpf_map__set_autocreate(m, p->opts.events && p->opts.whole & 1u << LAYER_VFS);
 }
 
 /* Every table that was given a size must exist and be resizable. */

@@ -90,15 +90,27 @@ struct feed {
 extern const struct feed feeds[];
 extern const size_t n_feeds;
 
-/* A system call, and how its arguments are read. */
+/* A system call, and how its arguments are read. whole: bits 1 << LAYER_x; the row is used only
+ * where one of these layers is traced whole, in place of an earlier row of the call. 0: always. */
 struct call_row {
 	int nr;
 	struct iot_syscall call;
+	u32 whole;
 };
 extern const struct call_row call_rows[];
 extern const size_t n_call_rows;
-extern const struct call_row net_call_rows[]; /* only where layer net is traced whole */
-extern const size_t n_net_call_rows;
+/* Adds the calls that are recorded only where layer net is traced whole, by number of the call. */
+void net_calls_fill(struct iot_syscall *);
+
+/* Numbers of calls that C libraries may not know yet; they are the same on all architectures. */
+#define NR_fchmodat2 452
+#define NR_setxattrat 463
+#define NR_getxattrat 464
+#define NR_listxattrat 465
+#define NR_removexattrat 466
+
+/* Fills in the registers of arguments, by number of the call; NULL: nothing. */
+void args_fill(struct iot_args *);
 
 /* A kernel function whose address identifies the work of a thread or a bio. */
 struct function_row {

@@ -239,7 +239,7 @@ const struct call_row call_rows[] = {
 	{ SYS_fallocate, { KIND_FALLOCATE, SHAPE_FALLOCATE, 0 } },
 	{ SYS_renameat, { KIND_RENAME, SHAPE_PATH, 0 } },
 	{ SYS_renameat2, { KIND_RENAME, SHAPE_PATH, 0 } },
-	{ SYS_unlinkat, { KIND_UNLINK, SHAPE_PATH, 0 } },
+	{ SYS_unlinkat, { KIND_UNLINK, SHAPE_UNLINKAT, 0 } },
 	{ SYS_linkat, { KIND_LINK, SHAPE_PATH, 0 } },
 	{ SYS_symlinkat, { KIND_SYMLINK, SHAPE_PATH, 0 } },
 	{ SYS_mkdirat, { KIND_MKDIR, SHAPE_PATH, 0 } },
@@ -260,6 +260,58 @@ const struct call_row call_rows[] = {
 	{ SYS_symlink, { KIND_SYMLINK, SHAPE_PATH, 0 } },
 	{ SYS_mkdir, { KIND_MKDIR, SHAPE_PATH, 0 } },
 #endif
+#define VFS (1u << LAYER_VFS)
+	/* only where layer vfs is whole; their arguments: probe_args.c */
+	{ SYS_munmap, { KIND_MUNMAP, SHAPE_WHOLE, 0 }, VFS },
+	{ SYS_mremap, { KIND_MREMAP, SHAPE_WHOLE, 0 }, VFS },
+	{ SYS_newfstatat, { KIND_STAT, SHAPE_WHOLE, 0 }, VFS },
+	{ SYS_statx, { KIND_STAT, SHAPE_WHOLE, 0 }, VFS },
+	{ SYS_fstat, { KIND_STAT, SHAPE_WHOLE, 0 }, VFS },
+	{ SYS_faccessat, { KIND_ACCESS, SHAPE_WHOLE, 0 }, VFS },
+	{ SYS_faccessat2, { KIND_ACCESS, SHAPE_WHOLE, 0 }, VFS },
+	{ SYS_readlinkat, { KIND_READLINK, SHAPE_WHOLE, 0 }, VFS },
+	{ SYS_fchmod, { KIND_CHMOD, SHAPE_WHOLE, 0 }, VFS },
+	{ SYS_fchmodat, { KIND_CHMOD, SHAPE_WHOLE, 0 }, VFS },
+	{ SYS_fchown, { KIND_CHOWN, SHAPE_WHOLE, 0 }, VFS },
+	{ SYS_fchownat, { KIND_CHOWN, SHAPE_WHOLE, 0 }, VFS },
+	{ SYS_utimensat, { KIND_UTIMES, SHAPE_WHOLE, 0 }, VFS },
+	{ SYS_chdir, { KIND_CHDIR, SHAPE_WHOLE, 0 }, VFS },
+	{ SYS_fchdir, { KIND_CHDIR, SHAPE_WHOLE, 0 }, VFS },
+	{ SYS_getdents64, { KIND_GETDENTS, SHAPE_WHOLE, 0 }, VFS },
+	{ SYS_mknodat, { KIND_MKNOD, SHAPE_WHOLE, 0 }, VFS },
+	{ SYS_getxattr, { KIND_GETXATTR, SHAPE_WHOLE, 0 }, VFS },
+	{ SYS_lgetxattr, { KIND_GETXATTR, SHAPE_WHOLE, 0 }, VFS },
+	{ SYS_fgetxattr, { KIND_GETXATTR, SHAPE_WHOLE, 0 }, VFS },
+	{ SYS_listxattr, { KIND_GETXATTR, SHAPE_WHOLE, 0 }, VFS },
+	{ SYS_llistxattr, { KIND_GETXATTR, SHAPE_WHOLE, 0 }, VFS },
+	{ SYS_flistxattr, { KIND_GETXATTR, SHAPE_WHOLE, 0 }, VFS },
+	{ SYS_flock, { KIND_FLOCK, SHAPE_WHOLE, 0 }, VFS },
+	{ SYS_fcntl, { KIND_FLOCK, SHAPE_WHOLE, 0 }, VFS },
+	{ SYS_vmsplice, { KIND_VMSPLICE, SHAPE_WHOLE, 0 }, VFS },
+	{ SYS_tee, { KIND_TEE, SHAPE_WHOLE, 0 }, VFS },
+	{ NR_fchmodat2, { KIND_CHMOD, SHAPE_WHOLE, 0 }, VFS },
+	{ NR_setxattrat, { KIND_XATTR, SHAPE_WHOLE, 0 }, VFS },
+	{ NR_getxattrat, { KIND_GETXATTR, SHAPE_WHOLE, 0 }, VFS },
+	{ NR_listxattrat, { KIND_GETXATTR, SHAPE_WHOLE, 0 }, VFS },
+	{ NR_removexattrat, { KIND_XATTR, SHAPE_WHOLE, 0 }, VFS },
+	{ SYS_madvise, { KIND_MADVISE, SHAPE_MADVISE, 0 }, VFS },
+	{ SYS_fadvise64, { KIND_FADVISE, SHAPE_ADVISE, 0 }, VFS },
+	{ SYS_readahead, { KIND_FADVISE, SHAPE_ADVISE, 0 }, VFS },
+#ifdef SYS_open
+	{ SYS_stat, { KIND_STAT, SHAPE_WHOLE, 0 }, VFS },
+	{ SYS_lstat, { KIND_STAT, SHAPE_WHOLE, 0 }, VFS },
+	{ SYS_access, { KIND_ACCESS, SHAPE_WHOLE, 0 }, VFS },
+	{ SYS_readlink, { KIND_READLINK, SHAPE_WHOLE, 0 }, VFS },
+	{ SYS_chmod, { KIND_CHMOD, SHAPE_WHOLE, 0 }, VFS },
+	{ SYS_chown, { KIND_CHOWN, SHAPE_WHOLE, 0 }, VFS },
+	{ SYS_lchown, { KIND_CHOWN, SHAPE_WHOLE, 0 }, VFS },
+	{ SYS_utime, { KIND_UTIMES, SHAPE_WHOLE, 0 }, VFS },
+	{ SYS_utimes, { KIND_UTIMES, SHAPE_WHOLE, 0 }, VFS },
+	{ SYS_futimesat, { KIND_UTIMES, SHAPE_WHOLE, 0 }, VFS },
+	{ SYS_getdents, { KIND_GETDENTS, SHAPE_WHOLE, 0 }, VFS },
+	{ SYS_mknod, { KIND_MKNOD, SHAPE_WHOLE, 0 }, VFS },
+#endif
+#undef VFS
 };
 const size_t n_call_rows = N_OF(call_rows);
 
@@ -311,6 +363,17 @@ int program_row(const char *name)
 		if (!strcmp(programs[i].name, name))
 			return i;
 	return -1;
+}
+
+/* Socket bytes that calls must report: see enum iot_sockets. */
+enum iot_sockets sockets_by_call(const struct probes *p)
+{
+	u32 layers = p->opts.layers ? p->opts.layers : ~0u;
+
+	if (!(layers & 1 << LAYER_NET) || p->lacks)
+		return SOCKETS_NONE;
+	return p->info[program_row("net__send")].reason ||
+		p->info[program_row("net__recv")].reason ? SOCKETS_ALL : SOCKETS_UNSEEN;
 }
 
 bool layer_is_in(const char *name, u32 layers)

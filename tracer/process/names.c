@@ -517,9 +517,7 @@ const struct iot_proc *names_retry(struct names *n)
 	return NULL;
 }
 
-/* Joins path components, which come from the leaf to the root. Returns false when the walk did not
- * reach the root. */
-static bool join_path(const struct iot_path *p, char *out)
+bool names_join(const struct iot_path *p, char *out)
 {
 	const char *parts[sizeof(p->buf)];
 	u32 n = 0, at = 0;
@@ -591,6 +589,6 @@ const struct rec_file *names_file(struct names *n, const struct iot_path *p, con
 			return names_file_at(n, p, NULL);
 		memcpy(n->path, mount, top);
 	}
-	take_file(n, p, join_path(p, n->path + top) ? n->path : NULL);
+	take_file(n, p, names_join(p, n->path + top) ? n->path : NULL);
 	return &n->file;
 }

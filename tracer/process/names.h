@@ -41,6 +41,10 @@ void names_forget(struct names *, u32 id);
  * NULL: not known. */
 const struct rec_file *names_file(struct names *, const struct iot_path *, const char *mount);
 
+/* Joins the components of a path into `out`, which has room for 2 * sizeof(p->buf) bytes. Returns
+ * false when they do not reach the root. */
+bool names_join(const struct iot_path *, char *out);
+
 /* Makes it with a path that was found otherwise, which remains the caller's. */
 const struct rec_file *names_file_at(struct names *, const struct iot_path *, const char *path);
 

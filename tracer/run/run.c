@@ -343,6 +343,7 @@ static void release(struct run *r)
 	ready_close(&r->ready);
 	process_table_free(r->processes);
 	names_free(r->names);
+	run_free_paths(r);
 	detect_free(r->detect);
 	devices_free(r->devices);
 	machine_free(r->machine);

@@ -85,6 +85,7 @@ struct run {
 	/* lowest number of dirty bytes of the machine while everything is synced, and its time */
 	u64 least_dirty, least_ns;
 	u64 events;
+	struct call_path *call_paths; /* run_paths.c */
 	struct iot_event *batch;
 	size_t n_batch;
 	/* ended processes; the first n_due are given after the next look into the ring */
@@ -153,6 +154,12 @@ void run_learn_device(void *run, u32 dev);
 void run_end_devices(struct run *);
 /* Gives the row of a process, for process_table.h. */
 void run_row(void *run, const struct iot_proc *, const struct rec_process *);
+
+/* --- paths of calls (run_paths.c) --- */
+
+/* Takes one path of a call from the ring. */
+void run_call_path(void *run, const struct iot_call_path *);
+void run_free_paths(struct run *);
 
 /* --- which events are given, with --system (run_early.c) --- */
 

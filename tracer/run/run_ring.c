@@ -248,7 +248,7 @@ static void on_path(void *arg, const struct iot_path *p)
 /* - */
 bool run_drain(struct run *r)
 {
-	const struct probe_callbacks callbacks = { r, on_event, on_process, on_path };
+	const struct probe_callbacks callbacks = { r, on_event, on_process, on_path, run_call_path };
 	size_t n = probes_consume(r->probes, &callbacks);
 
 	run_give_waiting(r);

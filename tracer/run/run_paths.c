@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-3.0-only
+/* run_paths.c - the paths that calls were given: records of the ring, made absolute. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "clean.h"
+#include "hash.h"
+#include "run_parts.h"
+
+/* The paths of a call of which more is to come. */
+struct call_path {
+	u32 tid;                /* the key */
+	UT_hash_handle hh;
+	u64 ts_ns;
+	char *text[3];          /* path, path2, name; NULL: none */
+};
+
+#define PATHS_WAIT 65536        /* threads inside such a call, at most */
+
+static void drop_texts(struct call_path *p)
+{
+	for (size_t i = 0; i < N_OF(p->text); i++) {
+		free(p->text[i]);
+		p->text[i] = NULL;
+	}
+}
+
+void run_free_paths(struct run *r)
+{
+	struct call_path *p, *next;
+
+	HASH_ITER(hh, r->call_paths, p, next) {
+		HASH_DEL(r->call_paths, p);
+		drop_texts(p);
+		free(p);
+	}
+}
+
+/* Removes empty components and "." from a path, in place: they change nothing. ".." stays, since
+ * the folder before it may be a symbolic link. */
+static void squeeze_path(char *path)
+{
+	char *to = path, *from = path;
+
+	while (*from) {
+		size_t len;
+
+		if (*from == '/') {
+			from++;
+			continue;
+		}
+		len = strcspn(from, "/");
+		if (len != 1 || *from != '.') {
+			if (to > path || *path == '/')
+				*to++ = '/';
+			memmove(to, from, len);
+			to += len;
+		}
+		from += len;
+	}
+	if (to == path)
+		*to++ = '/';
+	*to = '\0';
+}
+
+/* The text of a record as it is given. Returns it, to be freed; NULL: no memory. */
+static char *path_text(const struct iot_call_path *p)
+{
+	char folder[2 * sizeof(p->base.buf)], *out;
+	const char *text = p->len ? p->base.buf + p->base.len : "";
+
+	if (p->what & PATH_UNREAD)
+		return strdup("?");
+	if (p->what & (PATH_NAME | PATH_PLAIN))
+		return strdup(text);
+	if (!(p->what & PATH_RELATIVE)) {
+		out = strdup(text);
+		if (out)
+			squeeze_path(out);
+		return out;
+	}
+	if (!names_join(&p->base, folder))
+		return asprintf(&out, "?%s%s", *text ? "/" : "", text) < 0 ? NULL : out;
+	if (asprintf(&out, "%s/%s", folder, text) < 0)
+		return NULL;
+	squeeze_path(out);
+	return out;
+}
+
+static struct call_path *find_paths(struct run *r, const struct iot_call_path *p)
+{
+	struct call_path *c;
+
+	HASH_FIND(hh, r->call_paths, &p->tid, sizeof(p->tid), c);
+	if (!c && HASH_COUNT(r->call_paths) < PATHS_WAIT && (c = calloc(1, sizeof(*c)))) {
+		c->tid = p->tid;
+		HASH_PUT(r->call_paths, tid, sizeof(c->tid), c);
+	}
+	if (c && c->ts_ns != p->ts_ns)
+		drop_texts(c); /* of a call whose last path was lost */
+	if (c)
+		c->ts_ns = p->ts_ns;
+	return c;
+}
+
+void run_call_path(void *arg, const struct iot_call_path *p)
+{
+	struct run *r = arg;
+	struct call_path *c = find_paths(r, p);
+	struct rec_event_path rec = { .tid = p->tid };
+	size_t which = p->what & PATH_FIRST ? 0 : p->what & PATH_SECOND ? 1 : 2;
+
+	if (!c || (r->opts->layers && !(r->opts->layers & 1u << LAYER_SYSCALL)))
+		return;
+	free(c->text[which]);
+	c->text[which] = path_text(p);
+	if (!(p->what & PATH_LAST))
+		return;
+	rec.ts_ns = p->ts_ns > r->start_ns ? p->ts_ns - r->start_ns : 0;
+	rec.path = c->text[0];
+	rec.path2 = c->text[1];
+	rec.name = c->text[2];
+	take_error(r, r->sink->record(r->sink, REC_event_path, &rec));
+	HASH_DEL(r->call_paths, c);
+	drop_texts(c);
+	free(c);
+}
