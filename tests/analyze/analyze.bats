@@ -664,7 +664,9 @@ $4,$2}" ]
 }
 
 @test "the newest run is the default, --run takes a number or a label" {
-	sqlite3 "$S" "INSERT INTO run SELECT 2, schema, 'u2', 'second', host, kernel, machine, cpus, tool, command, filters, layers, whole, tier, events, settle, latency, wall_ns, boot_ns, utc_offset_s, map_bytes, attach_ns FROM run WHERE run = 1;
+	sqlite3 "$S" "CREATE TEMP TABLE two AS SELECT * FROM run WHERE run = 1;
+		UPDATE two SET run = 2, uuid = 'u2', label = 'second';
+		INSERT INTO run SELECT * FROM two;
 		INSERT INTO run_end (run, dur_ns, horizon, events) VALUES (2, 1, 'after_sync', 0)"
 	[[ "$("$ANALYZE" amplification "$S")" == *"run 2 (second)"* ]]
 	[[ "$("$ANALYZE" amplification "$S" --run 1)" == *"run 1 (dd)"* ]]

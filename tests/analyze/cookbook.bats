@@ -51,7 +51,7 @@ commands() { "$analyze" --help | sed -n '/^commands:/,/^$/s/^  \([a-z]*\) .*/\1/
 		top|iot-trace -d 10 --format text
 		kworker|iot-analyze carriers STORE
 		who writes while nobody writes|iot-analyze carriers STORE
-		which requests went to a worker|iot-analyze carriers STORE
+		which requests went to a worker|iot-analyze uring STORE
 		sqlite page size|iot-analyze explain STORE
 		14 bytes become 73 thousand|iot-analyze explain STORE
 		mmap journald|iot-analyze explain STORE
