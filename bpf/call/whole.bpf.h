@@ -86,7 +86,7 @@ __noinline int whole_fd(struct task_ctx *c, s32 fd)
 {
 	struct file *f;
 
-	if (!c)
+	if (!VFS_WHOLE || !c)
 		return 0;
 	f = fd < 0 ? NULL : file_of(fd);
 	if (!f) {
@@ -103,7 +103,7 @@ __noinline int whole_area(struct task_ctx *c, u64 address)
 	struct file *f;
 	u64 area;
 
-	if (!c)
+	if (!VFS_WHOLE || !c)
 		return 0;
 	see_none(c);
 	area = HAS_MAPLE_TREE ?
@@ -150,7 +150,8 @@ __noinline int whole_send(struct task_ctx *c, u64 text, s32 fd, u32 what)
 	long got = 0;
 	char first = 0;
 
-	if (!c)
+	/* kernels up to 6.7 verify this function where nobody calls it; the map is not there then */
+	if (!VFS_WHOLE || !cfg.events || !c)
 		return 0;
 	p = bpf_map_lookup_elem(&call_paths, &zero);
 	if (!p || __sync_val_compare_and_swap(&p->type, 0, RING_CALL_PATH)) {
@@ -189,7 +190,7 @@ __noinline int whole_paths(struct task_ctx *c)
 {
 	const volatile struct iot_args *a;
 
-	if (!c)
+	if (!VFS_WHOLE || !c)
 		return 0;
 	a = args_of(c->regs.nr);
 	if (a->special == SPECIAL_CHDIR && !c->op.ret)
@@ -249,7 +250,7 @@ __noinline int whole_call(struct task_ctx *c)
 {
 	const volatile struct iot_args *a;
 
-	if (!c)
+	if (!VFS_WHOLE || !c)
 		return 0;
 	a = args_of(c->regs.nr);
 	c->op.arg = argument(c, a->arg);

@@ -173,7 +173,7 @@ calls() { # COMMITS SYNCS CALL:WEIGHT...
 	[ "$(said nobody)" = "Nobody is known to own 1 MiB on the devices that wrote 10 MiB for them: what is said above is a bound" ]
 	"$ANALYZE" "$S" | tr -s ' \n' ' ' | grep -q 'owners of 1 MiB on the devices that wrote 10 MiB for them'
 	# what another device wrote for nobody is not theirs
-	sqlite3 "$S" "INSERT INTO agg_total SELECT run, kind, owner, 266338304, cause, how, sub, carrier, flags, ops, errors, 1000000000, touched, timed, lat_ns, max_ns FROM agg_total WHERE owner = 0 AND kind = (SELECT id FROM kind WHERE name = 'block_write')"
+	sqlite3 "$S" "INSERT INTO agg_total SELECT run, kind, owner, 266338304, cause, how, sub, carrier, flags, op, ops, errors, 1000000000, touched, timed, lat_ns, max_ns FROM agg_total WHERE owner = 0 AND kind = (SELECT id FROM kind WHERE name = 'block_write')"
 	[[ "$(said nobody)" == "Nobody is known to own 1 MiB "* ]]
 	"$ANALYZE" "$S" | tr -s ' \n' ' ' | grep -q 'owners of 1 MiB on'
 	# of nobody known, it is all of the machine, but nothing of a command that used no disk

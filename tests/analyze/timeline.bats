@@ -112,8 +112,8 @@ timelines() { # STORE
 	"$ROOT/tests/lib/gen-run.py" 3000 --systems --processes 100 | "$ANALYZE" ingest kept.sqlite
 	# another name and system after its sums came, nobody's, a device that is not named, and a second in which only the cache was used
 	sqlite3 kept.sqlite "UPDATE process SET comm = 'mystery', system = NULL WHERE id = 8;
-		INSERT INTO agg SELECT run, sec, kind, 0, dev, cause, how, sub, carrier, flags, ops, errors, bytes, touched, timed, lat_ns, max_ns FROM agg WHERE owner = 9;
-		INSERT INTO agg SELECT run, sec, kind, owner, 8 << 20, cause, how, sub, carrier, flags, ops, errors, bytes, touched, timed, lat_ns, max_ns FROM agg WHERE owner = 10;
+		INSERT INTO agg SELECT run, sec, kind, 0, dev, cause, how, sub, carrier, flags, op, ops, errors, bytes, touched, timed, lat_ns, max_ns FROM agg WHERE owner = 9;
+		INSERT INTO agg SELECT run, sec, kind, owner, 8 << 20, cause, how, sub, carrier, flags, op, ops, errors, bytes, touched, timed, lat_ns, max_ns FROM agg WHERE owner = 10;
 		INSERT INTO agg SELECT run, 7, (SELECT id FROM kind WHERE name = 'dirty'), owner, dev, cause, how, sub, carrier, flags, 1, 0, 4096, 0, NULL, 0, 0 FROM agg WHERE owner = 11 LIMIT 1;
 		DELETE FROM agg_total; INSERT INTO agg_total SELECT run, kind, owner, dev, cause, how, sub, carrier, flags, SUM(ops), SUM(errors), SUM(bytes), SUM(touched), SUM(timed),
 			SUM(lat_ns), MAX(max_ns) FROM agg GROUP BY run, kind, owner, dev, cause, how, sub, flags"
@@ -137,7 +137,7 @@ timelines() { # STORE
 
 @test "--top keeps the seconds and disks with most bytes, not the first ones" {
 	sqlite3 "$S" "WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 30)
-		INSERT INTO agg SELECT run, n, kind, owner, dev, cause, how, sub, carrier, flags, ops, errors, 1000 * (n * 7 % 31), touched, timed, lat_ns, max_ns
+		INSERT INTO agg SELECT run, n, kind, owner, dev, cause, how, sub, carrier, flags, op, ops, errors, 1000 * (n * 7 % 31), touched, timed, lat_ns, max_ns
 			FROM agg, n WHERE sec = 0 AND kind = (SELECT id FROM kind WHERE name = 'block_write') AND owner = 3 AND bytes = 10485760;
 		DELETE FROM agg WHERE sec = 0"
 	# 7 n modulo 31 is 30 at n = 22, 29 at 13, 28 at 4
@@ -146,7 +146,7 @@ timelines() { # STORE
 	[ "$("$ANALYZE" timeline "$S" --format csv --top 2 --sort sec:asc | cut -d, -f1 | paste -sd' ')" = "sec 0 1" ]
 	# a disk whose name comes first and that wrote little
 	sqlite3 "$S" "INSERT INTO device (run, dev, name, type, leaf) VALUES (1, 8388608, 'aaa', 'disk', 1);
-		INSERT INTO agg_total SELECT run, kind, owner, 8388608, cause, how, sub, carrier, flags, ops, errors, 4096, touched, timed, lat_ns, max_ns FROM agg_total
+		INSERT INTO agg_total SELECT run, kind, owner, 8388608, cause, how, sub, carrier, flags, op, ops, errors, 4096, touched, timed, lat_ns, max_ns FROM agg_total
 			WHERE owner = 3 AND kind = (SELECT id FROM kind WHERE name = 'block_write') AND cause IN (SELECT id FROM cause WHERE name IN ('data', 'journal'))"
 	for table in anatomy journal; do
 		[ "$("$ANALYZE" breakdown "$S" --table $table --format csv --top 1 | tail -n 1 | cut -d, -f1)" = loop0 ]
@@ -155,7 +155,7 @@ timelines() { # STORE
 
 @test "breakdown of one command has no other process, tracer or bytes of other disks" {
 	sqlite3 "$S" "INSERT INTO device (run, dev, name, type, leaf) VALUES (1, 8388608, 'aaa', 'disk', 1);
-		INSERT INTO agg_total SELECT run, kind, v.column1, 8388608, cause, how, sub, carrier, flags, ops, errors, 4096, touched, timed, lat_ns, max_ns FROM agg_total, (VALUES (0), (2)) v
+		INSERT INTO agg_total SELECT run, kind, v.column1, 8388608, cause, how, sub, carrier, flags, op, ops, errors, 4096, touched, timed, lat_ns, max_ns FROM agg_total, (VALUES (0), (2)) v
 			WHERE owner = 3 AND kind = (SELECT id FROM kind WHERE name = 'block_write') AND cause = (SELECT id FROM cause WHERE name = 'data')"
 	[ "$("$ANALYZE" breakdown "$S" --table owners --format csv | grep -c 'other processes\|iot-trace itself')" = 2 ]
 	sqlite3 "$S" "UPDATE run SET filters = 'command'"
