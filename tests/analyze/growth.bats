@@ -106,7 +106,7 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' "$analyze" files 
 	cp base.sqlite many.sqlite
 	stored=$(sqlite3 many.sqlite "SELECT group_concat(name) FROM pragma_table_info('event')")
 	sqlite3 many.sqlite "WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 49) INSERT INTO event($stored) SELECT $stored FROM n CROSS JOIN event"
-	for report in $(reports | grep -vE '^(pattern|iosize|heatmap|fsync|slow|carriers|explain)$'); do # those are of events: tests/trace/pattern.bats
+	for report in $(reports | grep -vE '^(pattern|iosize|heatmap|fsync|slow|carriers|explain|uring)$'); do # those are of events: tests/trace/pattern.bats
 		same "steps of $report" "$(steps "$report" many.sqlite)" "$(steps "$report" base.sqlite)"
 	done
 }

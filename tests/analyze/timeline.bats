@@ -114,8 +114,8 @@ timelines() { # STORE
 	sqlite3 kept.sqlite "UPDATE process SET comm = 'mystery', system = NULL WHERE id = 8;
 		INSERT INTO agg SELECT run, sec, kind, 0, dev, cause, how, sub, carrier, flags, op, ops, errors, bytes, touched, timed, lat_ns, max_ns FROM agg WHERE owner = 9;
 		INSERT INTO agg SELECT run, sec, kind, owner, 8 << 20, cause, how, sub, carrier, flags, op, ops, errors, bytes, touched, timed, lat_ns, max_ns FROM agg WHERE owner = 10;
-		INSERT INTO agg SELECT run, 7, (SELECT id FROM kind WHERE name = 'dirty'), owner, dev, cause, how, sub, carrier, flags, 1, 0, 4096, 0, NULL, 0, 0 FROM agg WHERE owner = 11 LIMIT 1;
-		DELETE FROM agg_total; INSERT INTO agg_total SELECT run, kind, owner, dev, cause, how, sub, carrier, flags, SUM(ops), SUM(errors), SUM(bytes), SUM(touched), SUM(timed),
+		INSERT INTO agg SELECT run, 7, (SELECT id FROM kind WHERE name = 'dirty'), owner, dev, cause, how, sub, carrier, flags, op, 1, 0, 4096, 0, NULL, 0, 0 FROM agg WHERE owner = 11 LIMIT 1;
+		DELETE FROM agg_total; INSERT INTO agg_total SELECT run, kind, owner, dev, cause, how, sub, carrier, flags, op, SUM(ops), SUM(errors), SUM(bytes), SUM(touched), SUM(timed),
 			SUM(lat_ns), MAX(max_ns) FROM agg GROUP BY run, kind, owner, dev, cause, how, sub, flags"
 	timelines kept.sqlite >stale
 	sqlite3 kept.sqlite "DELETE FROM agg_second"
