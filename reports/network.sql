@@ -83,7 +83,8 @@ SELECT g.who, g.pid, c.protocol, CASE WHEN instr(c.local, ':') THEN '[' || c.loc
        c.dropped
 FROM v_connection c JOIN v_group g ON g.gid = c.gid
 WHERE g.shown
-ORDER BY c.retransmits + c.drops DESC, c.errors DESC, c.sent + c.received DESC, c.gid, c.protocol, c.local,
+ORDER BY COALESCE(c.retransmits, 0) + COALESCE(c.drops, 0) DESC,
+         c.errors DESC, c.sent + c.received DESC, c.gid, c.protocol, c.local,
          c.local_port, c.remote, c.remote_port
 LIMIT :rows;
 

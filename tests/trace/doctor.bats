@@ -99,7 +99,8 @@ refusing() { # PROGRAM ARGS...
 	awk -F'"' 'NF > 2 && /until [0-9]/ && !/reduced/ { print $2 }' rows >older
 	[ "$(wc -l <older)" -ge 5 ] || fail "$(cat older)"
 	while read -r name; do
-		grep -qF ".or = \"$name\"" rows || grep -qF "\"$name\"" feeds || fail "$name is in no column .or and in no feed"
+		grep -qF ".or = \"$name\"" rows || grep -qF "\"$name\"" feeds || grep -qF "probes_chosen(p, \"$name\")" "$root/tracer/run/flows.c" ||
+			fail "$name is in no column .or and in no feed, and nothing is n/a without it"
 	done <older
 }
 

@@ -296,6 +296,11 @@ static bool is_fed(const struct probes *p, const struct feed *f, int *row)
 	return fed;
 }
 
+bool probes_chosen(const struct probes *p, const char *program)
+{
+	return p->info[program_row(program)].chosen;
+}
+
 const struct probe_info *probes_unfed(const struct probes *p, int layer)
 {
 	int row = 0;

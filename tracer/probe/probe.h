@@ -139,6 +139,8 @@ const char *probes_uring_op(const struct probes *, u32 op);
  * such programs. probes_unfed(): the first of them that is not attached; NULL: none. */
 bool probes_feed(int layer);
 const struct probe_info *probes_unfed(const struct probes *, int layer);
+/* True when the program of that name is attached. */
+bool probes_chosen(const struct probes *, const char *program);
 /* Name of the n-th file system that has programs of its own; NULL: there are no more. *lacking: a
  * program of its full tier that is not attached, or waits for a mount; NULL: none. */
 const char *probes_system(const struct probes *, size_t n, const struct probe_info **lacking);

@@ -54,19 +54,33 @@ static void put_address(u16 family, const u8 *address, char *to, size_t size)
 	inet_ntop(family, family == AF_INET ? address + 12 : address, to, size);
 }
 
-/* Numbers that are known only where layer net is traced whole. */
-static void describe_whole(const struct iot_flow *sums, struct rec_flow *to)
+struct flow_known flow_known(const struct probes *p, u32 whole)
 {
-	if (sums->setup_ns)
+	return (struct flow_known){
+		.calls = whole >> LAYER_NET & 1,
+		.retransmits = probes_chosen(p, "net__retransmit") ||
+			probes_chosen(p, "net__retransmit_two"),
+		.drops = probes_chosen(p, "net__drop") || probes_chosen(p, "net__drop_three"),
+	};
+}
+
+static void describe_known(const struct iot_flow *sums, struct flow_known known,
+	struct rec_flow *to)
+{
+	if (known.calls && sums->setup_ns)
 		rec_set(to, flow, setup_ns, sums->setup_ns);
-	rec_set(to, flow, errors, sums->errors);
-	rec_set(to, flow, polls, sums->polls);
-	rec_set(to, flow, retransmits, sums->retransmits);
-	rec_set(to, flow, drops, sums->drops);
+	if (known.calls) {
+		rec_set(to, flow, errors, sums->errors);
+		rec_set(to, flow, polls, sums->polls);
+	}
+	if (known.retransmits)
+		rec_set(to, flow, retransmits, sums->retransmits);
+	if (known.drops)
+		rec_set(to, flow, drops, sums->drops);
 }
 
 const struct rec_flow *flow_describe(const struct iot_flow_key *key, const struct iot_flow *sums,
-	bool whole, struct flow_text *to)
+	struct flow_known known, struct flow_text *to)
 {
 	*to = (struct flow_text){ .rec = {
 		.owner = key->owner, .family = key->family == AF_INET ? "ipv4" : "ipv6",
@@ -79,8 +93,7 @@ const struct rec_flow *flow_describe(const struct iot_flow_key *key, const struc
 	} };
 	if (sums->id)
 		rec_set(&to->rec, flow, id, sums->id);
-	if (whole)
-		describe_whole(sums, &to->rec);
+	describe_known(sums, known, &to->rec);
 	put_protocol(key->protocol, to->protocol, sizeof(to->protocol));
 	put_address(key->family, key->local, to->local, sizeof(to->local));
 	if (!key->remote_port)

@@ -12,9 +12,17 @@ struct flow_text {
 	char local[48], remote[48], protocol[8];
 };
 
-/* Fills `to` and returns the record inside it. whole: layer net is traced whole. */
+/* Numbers of a flow that are measured: errors and waits, where layer net is traced whole; segments
+ * sent again; packets dropped. */
+struct flow_known {
+	bool calls, retransmits, drops;
+};
+
+struct flow_known flow_known(const struct probes *, u32 whole);
+
+/* Fills `to` and returns the record inside it. */
 const struct rec_flow *flow_describe(const struct iot_flow_key *key, const struct iot_flow *sums,
-	bool whole, struct flow_text *to);
+	struct flow_known, struct flow_text *to);
 
 struct flows;
 

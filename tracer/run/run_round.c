@@ -78,7 +78,7 @@ void run_flow(void *arg, const struct iot_flow_key *key, const struct iot_flow *
 
 	own.owner = process_table_owner(r->processes, key->owner);
 	take_error(r, r->sink->record(r->sink, REC_flow, flow_describe(&own, sums,
-		r->opts->whole >> LAYER_NET & 1, &text)));
+		flow_known(r->probes, r->opts->whole), &text)));
 }
 
 static bool flow_over(void *arg, u32 owner)
