@@ -278,7 +278,7 @@ static void put_event_view(FILE *f, const char *temp)
 	for (i = 0; i < t->n; i++)
 		put_view_field(f, &t->cols[i]);
 	fprintf(f, ",\n  r.comm AS task_comm, o.comm AS owner_comm, o.system AS system,\n"
-		"  COALESCE(x.path, p.path) AS path, x.path2 AS path2, x.name AS name,\n"
+		"  COALESCE(x.path, p.path) AS path, x.path2 AS path2, x.name AS attribute,\n"
 		"  (SELECT group_concat(n.name, '|') FROM arg_name n WHERE n.kind = e.kind AND n.value ="
 		" (ifnull(iif(n.field = 'op', e.op, e.arg), 0) & n.mask)\n"
 		"   AND EXISTS(SELECT 1 FROM run w WHERE w.run = e.run AND w.whole LIKE '%%vfs%%'))"

@@ -94,9 +94,9 @@ truncate 10 0"
 		same "access" "$(events "kind = 'access' AND path = '$w/a' AND args = 'W_OK|R_OK'")$(events "kind = 'access' AND args = 'F_OK' AND err = 2")" 72
 		same "chmod by name" "$(events "kind = 'chmod' AND path = '$w/a' AND arg = 416")" 5
 		same "chmod by descriptor" "$(events "kind = 'chmod' AND path = '$w/a' AND arg = 384")" 7
-		same "attribute" "$(events "kind = 'setxattr' AND path = '$w/a' AND name = 'user.one'")" 3
-		same "attribute by descriptor" "$(events "kind = 'setxattr' AND path = '$w/a' AND name = 'user.two'")" 2
-		same "attribute that is not there" "$(events "kind = 'getxattr' AND name = 'user.none' AND err = 61")" 1
+		same "attribute" "$(events "kind = 'setxattr' AND path = '$w/a' AND attribute = 'user.one'")" 3
+		same "attribute by descriptor" "$(events "kind = 'setxattr' AND path = '$w/a' AND attribute = 'user.two'")" 2
+		same "attribute that is not there" "$(events "kind = 'getxattr' AND attribute = 'user.none' AND err = 61")" 1
 		same "into the folder" "$(events "kind = 'chdir' AND path = '$w/sub'")" 23
 		same "and back" "$(events "kind = 'chdir' AND path = '$w'")" 23
 		same "not entered" "$(events "kind = 'chdir' AND path = '$w/none' AND err = 2")" 1
