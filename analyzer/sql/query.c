@@ -527,6 +527,20 @@ static int take_rows(struct store *s, sqlite3_stmt *st, struct grid *out, int *r
 	return err;
 }
 
+/* Ends a statement whose last step returned rc. Returns err if that is an exit status, or one
+ * after a message; 0: it is done. */
+static int end_query(struct store *s, const char *name, const char *sql, sqlite3_stmt *st, int rc,
+		     int err)
+{
+	if (err < 0)
+		err = fail_as(EXIT_DATA, -err, "%s", name);
+	else if (!err && rc != SQLITE_DONE)
+		err = store_fail(s, name);
+	count_steps(s, st, sql);
+	sqlite3_finalize(st);
+	return err;
+}
+
 int store_query(struct store *s, const char *name, const char *sql, const char **tail,
 		struct grid *out)
 {
@@ -541,13 +555,7 @@ int store_query(struct store *s, const char *name, const char *sql, const char *
 	}
 	if (rc == SQLITE_OK && !err)
 		err = take_rows(s, st, out, &rc);
-	if (err < 0)
-		err = fail_as(EXIT_DATA, -err, "%s", name);
-	else if (!err && rc != SQLITE_DONE)
-		err = store_fail(s, name);
-	count_steps(s, st, sql);
-	sqlite3_finalize(st);
-	return err;
+	return end_query(s, name, sql, st, rc, err);
 }
 
 /* Gives the rows to the caller piece by piece. Returns as take_rows(). */
@@ -581,11 +589,5 @@ int store_each(struct store *s, const char *name, const char *sql,
 		bind_ask(st, &s->ask, s->path);
 		err = give_rows(st, &rc, rows, arg);
 	}
-	if (err < 0)
-		err = fail_as(EXIT_DATA, -err, "%s", name);
-	else if (!err && rc != SQLITE_DONE)
-		err = store_fail(s, name);
-	count_steps(s, st, sql);
-	sqlite3_finalize(st);
-	return err;
+	return end_query(s, name, sql, st, rc, err);
 }

@@ -76,8 +76,10 @@ static void take_name(struct walk *w, int dir, const char *folder, const char *n
 		return;
 	}
 	if (fstatat(dir, name, &s, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) ||
-	    asprintf(&relative, "%s%s%s", folder, *folder ? "/" : "", name) < 0)
+	    asprintf(&relative, "%s%s%s", folder, *folder ? "/" : "", name) < 0) {
+		w->unread += errno != ENOENT; /* else it was removed meanwhile */
 		return;
+	}
 	put_entry(w, relative, &s, depth);
 	if (S_ISDIR(s.st_mode) && s.st_dev == w->dev && depth < w->depth)
 		add_folder(w, relative, depth);
@@ -95,9 +97,10 @@ static void read_folder(struct walk *w, const char *folder, u32 depth)
 			close(fd);
 		return;
 	}
-	while (!w->cut && (e = readdir(dir)))
+	while (errno = 0, !w->cut && (e = readdir(dir)))
 		if (strcmp(e->d_name, ".") && strcmp(e->d_name, ".."))
 			take_name(w, fd, folder, e->d_name, depth + 1);
+	w->unread += !w->cut && errno; /* the rest of it was not given */
 	closedir(dir);
 }
 

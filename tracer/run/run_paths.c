@@ -26,15 +26,19 @@ static void drop_texts(struct call_path *p)
 	}
 }
 
+static void drop_call(struct run *r, struct call_path *c)
+{
+	HASH_DEL(r->call_paths, c);
+	drop_texts(c);
+	free(c);
+}
+
 void run_free_paths(struct run *r)
 {
 	struct call_path *p, *next;
 
-	HASH_ITER(hh, r->call_paths, p, next) {
-		HASH_DEL(r->call_paths, p);
-		drop_texts(p);
-		free(p);
-	}
+	HASH_ITER(hh, r->call_paths, p, next)
+		drop_call(r, p);
 }
 
 /* Removes empty components and "." from a path, in place: they change nothing. ".." stays, since
@@ -88,12 +92,16 @@ static char *path_text(const struct iot_call_path *p)
 	return out;
 }
 
+/* The paths of the call that has begun, made where there are none. Where too many wait the oldest
+ * goes, which is the first: its last path was lost, and counted as that, when the ring was full. */
 static struct call_path *find_paths(struct run *r, const struct iot_call_path *p)
 {
 	struct call_path *c;
 
 	HASH_FIND(hh, r->call_paths, &p->tid, sizeof(p->tid), c);
-	if (!c && HASH_COUNT(r->call_paths) < PATHS_WAIT && (c = calloc(1, sizeof(*c)))) {
+	if (!c && HASH_COUNT(r->call_paths) == PATHS_WAIT)
+		drop_call(r, r->call_paths);
+	if (!c && (c = calloc(1, sizeof(*c)))) {
 		c->tid = p->tid;
 		HASH_PUT(r->call_paths, tid, sizeof(c->tid), c);
 	}
@@ -122,7 +130,5 @@ void run_call_path(void *arg, const struct iot_call_path *p)
 	rec.path2 = c->text[1];
 	rec.name = c->text[2];
 	take_error(r, r->sink->record(r->sink, REC_event_path, &rec));
-	HASH_DEL(r->call_paths, c);
-	drop_texts(c);
-	free(c);
+	drop_call(r, c);
 }
