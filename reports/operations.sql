@@ -8,7 +8,9 @@
 -- caption: move some. vfs_dio_read and vfs_dio_write are among vfs_read and vfs_write, too. mean: of the timed ones.
 
 -- table: operations
-SELECT n.operation, x.ops, x.errors, iif(n.moves, x.bytes, NULL) AS bytes,
+SELECT n.operation, iif(n.how = 'n/a', NULL, COALESCE(x.ops, 0)) AS ops,
+       iif(n.how = 'n/a', NULL, COALESCE(x.errors, 0)) AS errors,
+       iif(n.moves AND n.how <> 'n/a', COALESCE(x.bytes, 0), NULL) AS bytes,
        x.lat_ns / 1000.0 / NULLIF(x.timed, 0) AS mean_us, iif(x.timed > 0, x.max_ns / 1000.0, NULL) AS max_us,
        n.how, n.why
 FROM v_operation_known n

@@ -149,6 +149,8 @@ truncate 10 0"
 			readdir,3,0 link,13,0 symlink,11,0 rename,9,1 munmap,5,0 msync,15,0 madvise,35,0 flock,8,0 fallocate,3,0 vmsplice,11,0 open,32,10; do
 			grep -q "^named,[0-9]*,vfs_$want," lines.csv || fail "vfs_$want: $(grep "vfs_${want%%,*}," lines.csv)"
 		done
+		"$analyze" operations "$store" --table operations --format csv > whole.csv
+		grep -q '^vfs_sync,0,0,n/a,n/a,n/a,derived,' whole.csv || fail "nobody called sync(2): $(grep vfs_sync whole.csv)"
 		rm -rf "$IOT_MNT/w" "$store"
 		names_of -- all
 		"$analyze" operations "$store" --table operations --format csv > default.csv
