@@ -201,6 +201,19 @@ FROM piece JOIN known k JOIN ask ON ask.per <> 'carrier' GROUP BY gid, part, com
 HAVING part = 'component' OR component IS k.rest
     OR TOTAL(S + S_r + ops_w + ops_r + syncs) + SUM(written + read) > 0;
 
+-- Layer storage by line of the report: calls of storage systems on files of a known component. NULL where sums of calls
+-- by file are not whole.
+CREATE TEMP VIEW v_storage_line AS
+WITH known AS (
+       SELECT iif(EXISTS (SELECT 1 FROM v_spoilt WHERE class = 'calls'), NULL, m.syscall) AS calls FROM v_measured m),
+     folded AS (
+       SELECT fold(1, i.owner, i.write_bytes, i.read_bytes, i.write_ops, i.read_ops, i.sync_ops, 0) AS rows
+       FROM ask CROSS JOIN file_io i ON i.run = ask.run LEFT JOIN v_file_class f ON f.file = i.file
+       WHERE i.owner IN (SELECT owner FROM v_owner WHERE system IS NOT NULL) AND (i.component > 0 OR f.class > 1))
+SELECT o.gid, SUM(c1) * k.calls AS S, SUM(c2) * k.calls AS S_r, SUM(c3) * k.calls AS ops_w, SUM(c4) * k.calls AS ops_r,
+       SUM(c5) * k.calls AS syncs
+FROM folded, unfold(rows) JOIN v_owner o ON o.owner = c0 JOIN known k GROUP BY o.gid;
+
 -- The lines that have components at all: those of storage systems, and of others that use their files.
 CREATE TEMP VIEW v_component_line AS
 SELECT gid, what, who, pid, rank FROM v_group

@@ -1,7 +1,9 @@
 -- SPDX-License-Identifier: GPL-3.0-only
 -- layer.sql: Operations and bytes by layer, cause and structure.
 
--- Operations and bytes a layer. Kinds that never carry bytes have none (NULL), not 0.
+-- Operations and bytes a layer. Kinds that never carry bytes have none (NULL), not 0. Layer storage is derived from the
+-- sums by file: its rows are the calls of storage systems on files of a known component again, and failed calls are not
+-- told apart there. A write with O_SYNC is a sync, too.
 CREATE TEMP VIEW v_layer AS
 WITH c AS MATERIALIZED (
        SELECT gid, layer_id, layer, dir, on_file,
@@ -19,7 +21,12 @@ FROM c GROUP BY gid, layer_id, apart, dir
 UNION ALL
 SELECT c.gid, l.id, 'vfs', iif(c.dir = 'r', 'read', 'write'), SUM(c.ops), SUM(c.errors), SUM(c.bytes), 'derived'
 FROM c JOIN v_measured m JOIN layer l ON l.name = 'vfs'
-WHERE m.vfs IS NULL AND c.on_file AND c.dir IN ('r', 'w') GROUP BY c.gid, c.dir;
+WHERE m.vfs IS NULL AND c.on_file AND c.dir IN ('r', 'w') GROUP BY c.gid, c.dir
+UNION ALL
+SELECT s.gid, l.id, 'storage', o.op, SUM(CASE o.op WHEN 'read' THEN s.ops_r WHEN 'write' THEN s.ops_w ELSE s.syncs END),
+       NULL, SUM(CASE o.op WHEN 'read' THEN s.S_r WHEN 'write' THEN s.S END), 'derived'
+FROM v_storage_line s JOIN layer l ON l.name = 'storage'
+JOIN (SELECT 'read' AS op UNION ALL SELECT 'write' UNION ALL SELECT 'sync') o GROUP BY s.gid, o.op;
 
 -- Device bytes by cause: share_* of METRICS section 2. Operations and flushes are in it so that lines with nothing else
 -- have a row.

@@ -311,6 +311,7 @@ static void put_views(FILE *f, const char *temp)
 	put_event_view(f, temp);
 	put_agg_view(f, temp, "v_agg", "agg", ", a.sec", "aggregates of each second in words");
 	put_agg_view(f, temp, "v_total", "agg_total", "", "aggregates of a whole run in words");
+	schema_storage(f, temp);
 }
 
 void store_views(FILE *f)

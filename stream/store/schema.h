@@ -27,6 +27,9 @@ int schema_dictionaries(sqlite3 *db);
 int schema_args(sqlite3 *db);
 int schema_operations(sqlite3 *db);
 
+/* Prints the views of layer storage. temp: "TEMP " for views of a connection alone, else "". */
+void schema_storage(FILE *, const char *temp);
+
 /* Prints the key of agg_total, for an index; the other columns of agg, except sec, are its sums. */
 void schema_agg_key(FILE *);
 

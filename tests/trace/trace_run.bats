@@ -510,6 +510,12 @@ os.fsync(f)' "$@"
 		same "lines of the system" "$(lines STORAGE_SVC)" "$called"
 		same "lines of calls" "$(lines APPLICATION)" "$(sql "SELECT COUNT(*), SUM(bytes), SUM(bytes) FROM v_event WHERE owner_comm = 'sqlite3' AND layer = 'syscall'
 			AND dir = 'w' AND sub = 'regular'")"
+		same "events of the layer" "$(sql "SELECT COUNT(*), SUM(bytes), SUM(bytes) FROM v_storage WHERE kind = 'svc_write'")" "$called"
+		same "sums of the layer" "$(sql "SELECT SUM(write_ops), SUM(write_bytes), SUM(write_bytes) FROM v_storage_total WHERE system = 'sqlite'")" "$called"
+		same "events by kind" "$(sql "SELECT kind, COUNT(*) FROM v_storage GROUP BY 1")" "$(awk '$2 == "STORAGE_SVC" { n[tolower($3)]++ } END { for (k in n) print k, n[k] }' out.txt | sort)"
+		same "rows of the report" "$("$analyze" amplification "$store" --table layers --format tsv | awk -F'\t' '$4 == "storage" && $5 == "write" { print $6, $8, $8, $9 }')" "$called derived"
+		same "S, where the layer is in no total" "$("$analyze" sql "$store" "SELECT S FROM v_volume WHERE what = 'all'" --format tsv | tail -n 1)" \
+			"$(sql "SELECT SUM(bytes) FROM v_event WHERE owner > 2 AND layer = 'syscall' AND dir = 'w' AND sub = 'regular'")"
 		grep -qE '^[0-9:.]+ STORAGE_SVC  SVC_WRITE +[0-9]+ +[0-9]+ +[0-9.]+ sqlite3 +\[WRITE\] sqlite wal$' out.txt
 		grep -qE '^[0-9:.]+ STORAGE_SVC  SVC_SYNC .* sqlite data$' out.txt
 		for layer in APPLICATION OS FILESYSTEM DEVICE; do
