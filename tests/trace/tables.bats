@@ -112,8 +112,10 @@ processes_agree() {
 		"$analyze" verify run.sqlite --format csv --by pid >verify.csv
 		same "mismatches" "$(grep -c MISMATCH verify.csv || :)" 0
 		grep -q '^process bytes read,.*,n/a,' verify.csv
-		grep "^process,sh,.*,exact," <("$analyze" amplification run.sqlite --table ratios --format csv) >&2 || :
-		same "exact ratios of processes" "$("$analyze" amplification run.sqlite --table ratios --format csv | grep -c '^process,sh,.*,exact,' || :)" 0
+		"$analyze" amplification run.sqlite --table ratios --format csv | grep '^process,sh,.*,exact,' >exact.csv || :
+		# the file may have left the page cache: a ratio of misses is exact if none of them lost its owner
+		[ "$(total bytes "kind IN ('miss', 'block_read') AND owner = 0")" != 0 ] || sed -i '/,raf_miss,/d' exact.csv
+		empty "exact ratios of processes" "$(cat exact.csv)"
 	}
 	with_fs ext4 64M -- body
 }
