@@ -4,7 +4,6 @@
  * A line carries the time at which its operation ended. Processors deliver slightly out of order,
  * so lines wait 100 ms and are sorted; a later one gets the time of the line before it.
  */
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,94 +11,33 @@
 #include <time.h>
 #include <unistd.h>
 #include "out.h"
-#include "text.h"
-#include "text_names.h"
-#include "tracer.h"
+#include "text_parts.h"
 
 #define HOLD_NS (NSEC / 10)
 #define MAX_HELD 65536
 #define BUFFER (256u << 10)
 #define LINE_MAX_BYTES 512
-#define BLOCK_BYTES 4096ull
 #define OP_NAME_MAX 32
 
-static const struct {
-	const char *name, *text;
-	u8 layer;
-	char dir;
-} kinds[] = {
+const struct text_kind text_kinds[KIND_MAX] = {
 #define KIND(sym, layer, name, dir, text, doc) [KIND_##sym] = { name, text, LAYER_##layer, dir },
 #include "kinds.def"
 };
 
-static const struct {
-	const char *name, *text, *upper; /* upper: the type of the table style */
-} layers[] = {
+const struct text_layer text_layers[LAYER_MAX] = {
 #define LAYER(sym, name, text, doc) [LAYER_##sym] = { name, text, #sym },
 #include "kinds.def"
 };
 
-static const char *const causes[] = {
-#define CAUSE(sym, name, doc) [CAUSE_##sym] = name,
-#include "kinds.def"
-};
-
 static const struct {
-	u32 bit;
-	const char *name;
-} flags[] = {
-#define FLAG(sym, bit, name, doc) { 1u << bit, name },
-#include "kinds.def"
+	void (*header)(struct text *);
+	void (*event)(struct text *, const struct iot_event *);
+} styles[] = {
+	[TEXT_TRACE] = { text_trace_header, text_trace_event },
+	[TEXT_TABLE] = { text_table_header, text_table_event },
 };
 
-/* Words in brackets for kinds that read and write alone do not describe. */
-static const struct {
-	u8 kind;
-	const char *tag;
-} tags[] = {
-	{ KIND_BLK_FLUSH, "FLUSH" },
-	{ KIND_BLK_DISCARD, "DISCARD" },
-	{ KIND_BLK_ZEROES, "ZEROES" },
-};
-
-/* Events are held in slots. The order is kept in an array of its own, so that sorting moves only
- * small elements. */
-struct held {
-	u64 end_ns;
-	u32 slot;
-};
-
-struct text {
-	struct sink sink;
-	int fd;
-	char *name;
-	enum text_style style;
-	u64 wall_ns, start_ns, last_ns;
-	bool vfs_measured;
-	bool uring_whole;
-	char *uring_ops[256];   /* names of opcodes, where uring_whole; else NULL */
-	struct iot_event *slots;
-	u32 *free_slots;
-	struct held *held;      /* by time; the first n_done were written */
-	size_t n_held, n_done;
-	struct text_names names;
-	time_t second;
-	char clock[16];         /* HH:MM:SS of the second formatted last */
-	char *buf;
-	size_t n;
-};
-
-static int text_flush(struct text *t)
-{
-	int err = out_write(t->fd, t->buf, t->n);
-
-	t->n = 0;
-	if (err && err != -EPIPE)
-		fail(0, "cannot write %s: %s", t->name, out_error(err));
-	return err;
-}
-
-static const char *clock_text(struct text *t, u64 ns)
+const char *text_clock(struct text *t, u64 ns)
 {
 	time_t second = ns / NSEC;
 	struct tm tm;
@@ -112,310 +50,19 @@ static const char *clock_text(struct text *t, u64 ns)
 	return t->clock;
 }
 
-static void put_header(struct text *t)
+const char *text_opcode(const struct text *t, const struct iot_event *e)
 {
-	if (t->style == TEXT_TABLE) {
-		t->n += sprintf(t->buf + t->n,
-			"%-23s %-8s %-12s %-8s %-8s %-15s %-8s %-12s %-7s %s\n", "TIME", "SYSTEM",
-			"EVENT_TYPE",
-				"PID", "TID", "COMM", "SIZE", "OFFSET", "LAT(us)", "RET");
-		return;
-	}
-	t->n += sprintf(t->buf + t->n, "%-16s %-12s %-25s %7s %7s %8s %-15s %s\n", "TIME", "LAYER",
-		"EVENT", "SIZE", "ALIGNED",
-			"LAT(\u03bcs)", "COMM", "FLAGS");
-	memset(t->buf + t->n, '=', 72);
-	t->n += 72;
-	t->buf[t->n++] = '\n';
+	return text_kinds[e->kind].layer == LAYER_URING ? t->uring_ops[e->op] : NULL;
 }
 
-static const char *tag_of(u8 kind)
+static int text_flush(struct text *t)
 {
-	for (size_t i = 0; i < N_OF(tags); i++)
-		if (tags[i].kind == kind)
-			return tags[i].tag;
-	switch (kinds[kind].dir) {
-	case 'r':
-		return "READ";
-	case 'w':
-		return "WRITE";
-	case 's':
-		return "SYNC";
-	case 'm':
-		return "META";
-	default:
-		return "OTHER";
-	}
-}
+	int err = out_write(t->fd, t->buf, t->n);
 
-/* --- lines, without printf(3), which is too slow for a million events a second --- */
-
-static void put_text(struct text *t, const char *s, size_t width)
-{
-	size_t len = strlen(s);
-
-	memcpy(t->buf + t->n, s, len);
-	t->n += len;
-	for (; len < width; len++)
-		t->buf[t->n++] = ' ';
-}
-
-static void put_number(struct text *t, u64 v, size_t width)
-{
-	char digits[20];
-	size_t n = 0;
-
-	do
-		digits[n++] = '0' + v % 10;
-	while (v /= 10);
-	for (; width > n; width--)
-		t->buf[t->n++] = ' ';
-	while (n)
-		t->buf[t->n++] = digits[--n];
-}
-
-/* Appends the last `n` digits with leading zeros. */
-static void put_digits(struct text *t, u64 v, size_t n)
-{
-	for (size_t i = n; i; i--, v /= 10)
-		t->buf[t->n + i - 1] = '0' + v % 10;
-	t->n += n;
-}
-
-/* Appends nanoseconds as microseconds with two decimals; "-" for 0, which was not timed. */
-static void put_us(struct text *t, u64 ns, size_t width)
-{
-	u64 hundredths = (ns + 5) / 10;
-
-	for (; !ns && width > 1; width--)
-		t->buf[t->n++] = ' ';
-	if (!ns) {
-		t->buf[t->n++] = '-';
-		return;
-	}
-	put_number(t, hundredths / 100, width - 3);
-	t->buf[t->n++] = '.';
-	put_digits(t, hundredths % 100, 2);
-}
-
-static void put_blank(struct text *t)
-{
-	t->buf[t->n++] = ' ';
-}
-
-static void put_flags(struct text *t, const struct iot_event *e, u32 bits)
-{
-	char sep = ' ';
-
-	t->buf[t->n++] = '[';
-	put_text(t, tag_of(e->kind), 0);
-	t->buf[t->n++] = ']';
-	for (size_t i = 0; bits && i < N_OF(flags); i++) {
-		if (!(bits & flags[i].bit))
-			continue;
-		t->buf[t->n++] = sep;
-		put_text(t, flags[i].name, 0);
-		bits &= ~flags[i].bit;
-		sep = '|';
-	}
-	if (!e->cause || e->cause >= CAUSE_MAX)
-		return;
-	put_blank(t);
-	put_text(t, causes[e->cause], 0);
-}
-
-/* Bytes of the blocks that the range touches. */
-static u64 aligned(const struct iot_event *e)
-{
-	u64 from = e->offset & ~(BLOCK_BYTES - 1),
-		to = (e->offset + e->bytes + BLOCK_BYTES - 1) & ~(BLOCK_BYTES - 1);
-
-	return e->bytes ? to - from : 0;
-}
-
-/* Appends the columns; the caller ends the line. */
-static void put_columns(struct text *t, const struct iot_event *e, const char *layer,
-	const char *event, u64 size_aligned)
-{
-	u64 ns = t->last_ns + t->wall_ns;
-
-	put_text(t, clock_text(t, ns), 0);
-	t->buf[t->n++] = '.';
-	put_digits(t, ns / 1000000, 3);
-	put_blank(t);
-	put_text(t, layer, 12);
-	put_blank(t);
-	put_text(t, event, 25);
-	put_blank(t);
-	put_number(t, e->bytes, 7);
-	put_blank(t);
-	put_number(t, size_aligned, 7);
-	put_blank(t);
-	put_us(t, e->dur_ns, 8);
-	put_blank(t);
-	put_text(t, text_who(&t->names, e->owner ? e->owner : e->task)->comm, 15);
-	put_blank(t);
-}
-
-static void put_line(struct text *t, const struct iot_event *e, const char *layer,
-	const char *event, u64 size_aligned, u32 bits)
-{
-	put_columns(t, e, layer, event, size_aligned);
-	put_flags(t, e, bits);
-	t->buf[t->n++] = '\n';
-}
-
-/* Appends a block request and the thread that issued it, which is often not its owner. */
-static void put_request(struct text *t, const struct iot_event *e)
-{
-	put_columns(t, e, "DEVICE", kinds[e->kind].text, e->bytes);
-	put_flags(t, e, e->flags);
-	if (e->tid) {
-		put_text(t, " by ", 0);
-		put_number(t, e->tid, 0);
-	}
-	t->buf[t->n++] = '\n';
-}
-
-/* Appends the storage system's view of a call: its bytes again, on a line of layer STORAGE_SVC. */
-static void put_service(struct text *t, const struct iot_event *e)
-{
-	const char *system = text_who(&t->names, e->owner ? e->owner : e->task)->system,
-		*component = text_component(&t->names, e->file, e->component);
-	char dir = kinds[e->kind].dir;
-
-	if (*system == '-' || !component)
-		return;
-	put_columns(t, e, layers[LAYER_STORAGE].text, dir == 'r' ? "SVC_READ" : dir == 'w' ?
-		"SVC_WRITE" : dir == 's' ? "SVC_SYNC" : "SVC_META", e->bytes);
-	put_flags(t, e, 0);
-	put_blank(t);
-	put_text(t, system, 0);
-	put_blank(t);
-	put_text(t, component, 0);
-	t->buf[t->n++] = '\n';
-}
-
-/* The opcode of a request of io_uring; NULL: of another kind, or the layer is not traced whole. */
-static const char *opcode(const struct text *t, const struct iot_event *e)
-{
-	return kinds[e->kind].layer == LAYER_URING ? t->uring_ops[e->op] : NULL;
-}
-
-static bool on_file(const struct iot_event *e)
-{
-	return e->sub == SUB_FT_REG || e->sub == SUB_FT_BLK;
-}
-
-/* Appends a system call, and the pass through the VFS that it implies where no probe measures the
- * VFS. */
-static void put_call(struct text *t, const struct iot_event *e)
-{
-	char dir = kinds[e->kind].dir;
-	bool bytes = dir == 'r' || dir == 'w';
-	const char *op = opcode(t, e);
-	char event[64];
-
-	if (!on_file(e) && (bytes || e->sub != SUB_NONE) && !op)
-		return;
-	if (op)
-		snprintf(event, sizeof(event), "APP_URING_%s", op);
-	put_line(t, e, "APPLICATION", op ? event : kinds[e->kind].text, e->bytes, e->flags);
-	if (op && !on_file(e))
-		return;
-	if (bytes && !t->vfs_measured)
-		put_line(t, e, "OS", dir == 'r' ? "VFS_READ" : "VFS_WRITE", aligned(e),
-			e->flags | FLAG_DERIVED);
-	put_service(t, e);
-}
-
-static void put_trace(struct text *t, const struct iot_event *e)
-{
-	switch (kinds[e->kind].layer) {
-	case LAYER_SYSCALL:
-	case LAYER_URING:
-		put_call(t, e);
-		break;
-	case LAYER_VFS:
-		put_line(t, e, "OS", kinds[e->kind].text, aligned(e), e->flags);
-		break;
-	case LAYER_FS:
-		if (IOT_BELOW_LOOP >> e->cause & 1)
-			break;
-		put_line(t, e, "FILESYSTEM", kinds[e->kind].text, e->bytes, e->flags);
-		break;
-	/* bytes repeated below a loop device or above a disk are not device bytes */
-	case LAYER_BLOCK:
-		if (!(IOT_BELOW_LOOP >> e->cause & 1) && text_is_leaf(&t->names, e->dev))
-			put_request(t, e);
-		break;
-	case LAYER_NET:
-		put_line(t, e, "NETWORK", kinds[e->kind].text, e->bytes, e->flags);
-		break;
-	default: /* the page cache moves no bytes of its own */
-		break;
-	}
-}
-
-/* Appends blanks up to column `width` counted from `from`. */
-static void pad(struct text *t, size_t from, size_t width)
-{
-	while (t->n - from < width)
-		put_blank(t);
-	put_blank(t);
-}
-
-static void put_left(struct text *t, u64 v, size_t width)
-{
-	size_t from = t->n;
-
-	put_number(t, v, 0);
-	pad(t, from, width);
-}
-
-static void put_upper(struct text *t, const char *s)
-{
-	while (*s)
-		t->buf[t->n++] = toupper((unsigned char)*s++);
-}
-
-static void put_type(struct text *t, u8 kind, const char *op, size_t width)
-{
-	size_t from = t->n;
-
-	put_text(t, layers[kinds[kind].layer].upper, 0);
-	t->buf[t->n++] = '_';
-	put_upper(t, op ? op : kinds[kind].dir == 'r' ? "read" : kinds[kind].dir == 'w' ? "write" :
-		kinds[kind].name);
-	pad(t, from, width);
-}
-
-static void put_table(struct text *t, const struct iot_event *e)
-{
-	u64 ns = t->last_ns + t->wall_ns;
-	const struct who *w = text_who(&t->names, e->owner ? e->owner : e->task);
-	size_t from = t->n;
-
-	put_text(t, clock_text(t, ns), 0);
-	t->buf[t->n++] = '.';
-	put_digits(t, ns, 9);
-	pad(t, from, 23);
-	put_text(t, w->system, 8);
-	put_blank(t);
-	put_type(t, e->kind, opcode(t, e), 12);
-	put_left(t, w->pid, 8);
-	put_left(t, e->tid, 8);
-	put_text(t, w->comm, 15);
-	put_blank(t);
-	put_left(t, e->size, 8);
-	put_left(t, e->offset, 12);
-	from = t->n;
-	put_us(t, e->dur_ns, 3);
-	pad(t, from, 7);
-	if (e->err)
-		t->buf[t->n++] = '-';
-	put_number(t, e->err ? e->err : e->bytes, 0);
-	t->buf[t->n++] = '\n';
+	t->n = 0;
+	if (err && err != -EPIPE)
+		fail(0, "cannot write %s: %s", t->name, out_error(err));
+	return err;
 }
 
 /* Writes the oldest event. */
@@ -425,10 +72,7 @@ static int release_one(struct text *t)
 
 	if (h->end_ns > t->last_ns)
 		t->last_ns = h->end_ns;
-	if (t->style == TEXT_TABLE)
-		put_table(t, &t->slots[h->slot]);
-	else
-		put_trace(t, &t->slots[h->slot]);
+	styles[t->style].event(t, &t->slots[h->slot]);
 	t->free_slots[MAX_HELD - (t->n_held - t->n_done) - 1] = h->slot;
 	return t->n + 3 * LINE_MAX_BYTES < BUFFER ? 0 : text_flush(t);
 }
@@ -495,9 +139,9 @@ static int text_record(struct sink *s, enum rec_type type, const void *rec)
 	case REC_run:
 		t->wall_ns = run->wall_ns;
 		t->start_ns = run->boot_ns;
-		t->uring_whole = run->whole && strstr(run->whole, layers[LAYER_URING].name);
-		t->vfs_measured = strstr(run->layers, layers[LAYER_VFS].name);
-		put_header(t);
+		t->uring_whole = run->whole && strstr(run->whole, text_layers[LAYER_URING].name);
+		t->vfs_measured = strstr(run->layers, text_layers[LAYER_VFS].name);
+		styles[t->style].header(t);
 		return 0;
 	case REC_op_name:
 		if (t->uring_whole && name->op < N_OF(t->uring_ops))
