@@ -100,7 +100,7 @@ io_obj := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard workloads/*.c)))
 random_obj := $(patsubst %.c,$(B)/%.o,tests/model/random-worker.c $(wildcard tests/model/random_*.c) workloads/uring.c)
 analyzer_obj := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard analyzer/*/*.c))) $(B)/reports.o
 # What runs once an event, a row or a cell.
-hot := $(base_obj) $(stream_obj) $(addprefix $(B)/tracer/,run/aggregate.o run/filesums.o run/run_ring.o run/run_events.o output/text.o output/text_trace.o output/text_table.o output/text_names.o)
+hot := $(base_obj) $(stream_obj) $(addprefix $(B)/tracer/,run/aggregate.o run/filesums.o run/run_ring.o run/run_events.o output/text.o output/text_parts.o output/text_trace.o output/text_table.o output/text_detail.o output/text_names.o)
 $(hot): OPT := -O2
 reports := $(sort $(wildcard reports/*.sql reports/*.gp reports/views/*.sql))
 

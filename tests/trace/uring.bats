@@ -101,6 +101,6 @@ flags() { # CONDITION
 @test "text: each request on a line that names its opcode" {
 	body() { "$trace" -q --layers uring --settle none --format text -o out -- "$ops" "$IOT_MNT" by_name >ledger; }
 	with_fs ext4 64M -- body
-	same "lines" "$(awk '$3 ~ /^APP_URING_/ { n[$3]++ } END { for (e in n) print e, n[e] }' out | LC_ALL=C sort)" \
+	same "lines" "$(awk '$3 ~ /^APP_URING_/ { n[toupper($3)]++ } END { for (e in n) print e, n[e] }' out | LC_ALL=C sort)" \
 		"$(awk '{ print "APP_URING_" $2, $4 }' ledger | LC_ALL=C sort)"
 }

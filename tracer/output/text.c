@@ -10,24 +10,16 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+#include "args.h"
 #include "out.h"
 #include "text_parts.h"
 
 #define HOLD_NS (NSEC / 10)
 #define MAX_HELD 65536
-#define BUFFER (256u << 10)
-#define LINE_MAX_BYTES 512
+#define BUFFER (1u << 20)
+#define LINE_MAX_BYTES 1536
+#define MOST_LINES 5            /* of an event */
 #define OP_NAME_MAX 32
-
-const struct text_kind text_kinds[KIND_MAX] = {
-#define KIND(sym, layer, name, dir, text, doc) [KIND_##sym] = { name, text, LAYER_##layer, dir },
-#include "kinds.def"
-};
-
-const struct text_layer text_layers[LAYER_MAX] = {
-#define LAYER(sym, name, text, doc) [LAYER_##sym] = { name, text, #sym },
-#include "kinds.def"
-};
 
 static const struct {
 	void (*header)(struct text *);
@@ -36,24 +28,6 @@ static const struct {
 	[TEXT_TRACE] = { text_trace_header, text_trace_event },
 	[TEXT_TABLE] = { text_table_header, text_table_event },
 };
-
-const char *text_clock(struct text *t, u64 ns)
-{
-	time_t second = ns / NSEC;
-	struct tm tm;
-
-	if (second != t->second) {
-		localtime_r(&second, &tm);
-		strftime(t->clock, sizeof(t->clock), "%H:%M:%S", &tm);
-		t->second = second;
-	}
-	return t->clock;
-}
-
-const char *text_opcode(const struct text *t, const struct iot_event *e)
-{
-	return text_kinds[e->kind].layer == LAYER_URING ? t->uring_ops[e->op] : NULL;
-}
 
 static int text_flush(struct text *t)
 {
@@ -65,16 +39,35 @@ static int text_flush(struct text *t)
 	return err;
 }
 
+/* Looks up the paths of an event. Returns the bytes that its lines have at most. */
+static size_t room_for(struct text *t, const struct iot_event *e, struct text_call **call)
+{
+	size_t len = LINE_MAX_BYTES;
+
+	if (t->has_paths)
+		*call = text_paths_of(&t->paths, e, t->path);
+	for (size_t i = 0; i < TEXT_PATHS; i++)
+		len += t->path[i] ? strlen(t->path[i]) : 0;
+	return MOST_LINES * len;
+}
+
 /* Writes the oldest event. */
 static int release_one(struct text *t)
 {
 	const struct held *h = &t->held[t->n_done++];
+	struct text_call *call = NULL;
+	size_t room;
+	int err = 0;
 
 	if (h->end_ns > t->last_ns)
 		t->last_ns = h->end_ns;
+	room = room_for(t, &t->slots[h->slot], &call);
+	if (t->n + room > BUFFER)
+		err = text_flush(t);
 	styles[t->style].event(t, &t->slots[h->slot]);
+	text_paths_done(&t->paths, call);
 	t->free_slots[MAX_HELD - (t->n_held - t->n_done) - 1] = h->slot;
-	return t->n + 3 * LINE_MAX_BYTES < BUFFER ? 0 : text_flush(t);
+	return err;
 }
 
 /* Writes events that ended at `until_ns` or before. */
@@ -129,6 +122,11 @@ static int text_events(struct sink *s, const struct iot_event *e, size_t n)
 	return err ? err : release_old(t);
 }
 
+static int learned(const struct text *t, int err)
+{
+	return err ? fail(ENOMEM, "paths of %s", t->name) : 0;
+}
+
 static int text_record(struct sink *s, enum rec_type type, const void *rec)
 {
 	struct text *t = (struct text *)s;
@@ -139,14 +137,21 @@ static int text_record(struct sink *s, enum rec_type type, const void *rec)
 	case REC_run:
 		t->wall_ns = run->wall_ns;
 		t->start_ns = run->boot_ns;
-		t->uring_whole = run->whole && strstr(run->whole, text_layers[LAYER_URING].name);
+		t->whole = args_layers(run->whole);
+		t->has_paths = t->whole & (1u << LAYER_VFS | 1u << LAYER_CACHE | 1u << LAYER_URING);
 		t->vfs_measured = strstr(run->layers, text_layers[LAYER_VFS].name);
 		styles[t->style].header(t);
 		return 0;
 	case REC_op_name:
-		if (t->uring_whole && name->op < N_OF(t->uring_ops))
+		if (t->whole >> LAYER_URING & 1 && name->op < N_OF(t->uring_ops))
 			t->uring_ops[name->op] = strndup(name->name, OP_NAME_MAX);
 		return 0;
+	case REC_event_path:
+		return t->has_paths ? learned(t, text_paths_call(&t->paths, rec)) : 0;
+	case REC_file:
+		if (t->has_paths && text_paths_file(&t->paths, rec))
+			return learned(t, -ENOMEM);
+		return text_learn(&t->names, type, rec);
 	default:
 		return text_learn(&t->names, type, rec);
 	}
@@ -171,6 +176,7 @@ static int text_close(struct sink *s, bool complete)
 	free(t->free_slots);
 	free(t->held);
 	text_names_free(&t->names);
+	text_paths_free(&t->paths);
 	for (size_t i = 0; i < N_OF(t->uring_ops); i++)
 		free(t->uring_ops[i]);
 	free(t->buf);

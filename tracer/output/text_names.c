@@ -24,6 +24,11 @@ static const char *const words[] = {
 #include "kinds.def"
 };
 
+static const char *const layer_words[] = {
+#define LAYER(sym, name, text, doc) text,
+#include "kinds.def"
+};
+
 static const char *const components[] = {
 #define COMPONENT(sym, name, doc) [COMPONENT_##sym] = name,
 #include "components.def"
@@ -42,6 +47,53 @@ static void hide_words(char *s)
 {
 	for (size_t i = 0; i < N_OF(words); i++)
 		lower(s, words[i]);
+}
+
+void text_hide_layers(char *s)
+{
+	for (size_t i = 0; i < N_OF(layer_words); i++)
+		lower(s, layer_words[i]);
+}
+
+/* Words have two letters at least, all in upper case. */
+static bool may_have_word(const char *s)
+{
+	for (; *s; s++)
+		if (isupper((unsigned char)s[0]) && isupper((unsigned char)s[1]))
+			return true;
+	return false;
+}
+
+/* Escapes the second letter of each word of another column. s has room for three bytes more for
+ * each of its bytes. */
+static void break_words(char *s)
+{
+	char hex[5];
+
+	for (size_t i = 0; i < N_OF(words); i++)
+		for (char *p = s; *words[i] && (p = strstr(p, words[i])); p += sizeof(hex)) {
+			snprintf(hex, sizeof(hex), "\\x%02x", (unsigned char)p[1]);
+			memmove(p + 5, p + 2, strlen(p + 2) + 1);
+			memcpy(p + 1, hex, 4);
+		}
+}
+
+char *text_escape(const char *path, size_t most)
+{
+	size_t len = strnlen(path, most), n;
+	char *text = malloc(2 * UTF8_PLAIN_MAX(len)), *out = text;
+	long code;
+
+	for (; text && len; path += n, len -= n) {
+		n = utf8_next(path, len, &code);
+		out = code == ' ' ? stpcpy(out, "\\x20") : utf8_escape(out, path, n, code);
+	}
+	if (!text)
+		return NULL;
+	*out = '\0';
+	if (may_have_word(text))
+		break_words(text);
+	return text;
 }
 
 /* Makes a name one column of printable characters: blanks become "_", other bytes that are not

@@ -7,6 +7,14 @@
 
 #include "stream.h"
 
+/* Writes the words of layers in a text in lower case: `grep -c OS` counts lines of one layer. */
+void text_hide_layers(char *);
+
+/* Returns the first `most` bytes of a path as one word of printable characters, allocated: blanks
+ * and what utf8_escape() escapes are escaped, and so is a letter of each word of another column.
+ * NULL: no memory. */
+char *text_escape(const char *path, size_t most);
+
 #define NAME_MAX_BYTES (4 * 24 + 1) /* 24 bytes of a name, each escaped */
 
 struct who {

@@ -10,6 +10,7 @@
 #include <time.h>
 #include "text.h"
 #include "text_names.h"
+#include "text_paths.h"
 #include "tracer.h"
 
 /* Events are held in slots. The order is kept in an array of its own, so that sorting moves only
@@ -26,13 +27,16 @@ struct text {
 	enum text_style style;
 	u64 wall_ns, start_ns, last_ns;
 	bool vfs_measured;
-	bool uring_whole;
-	char *uring_ops[256];   /* names of opcodes, where uring_whole; else NULL */
+	u32 whole;              /* layers that the run recorded whole, bits 1 << LAYER_x */
+	char *uring_ops[256];   /* names of opcodes, where layer uring is whole; else NULL */
 	struct iot_event *slots;
 	u32 *free_slots;
 	struct held *held;      /* by time; the first n_done were written */
 	size_t n_held, n_done;
 	struct text_names names;
+	bool has_paths;         /* lines end with them */
+	struct text_paths paths;
+	const char *path[TEXT_PATHS]; /* of the event that is written */
 	time_t second;
 	char clock[16];         /* HH:MM:SS of the second formatted last */
 	char *buf;
@@ -58,6 +62,25 @@ const char *text_clock(struct text *, u64 ns);
 
 /* The opcode of a request of io_uring; NULL: of another kind, or the layer is not traced whole. */
 const char *text_opcode(const struct text *, const struct iot_event *);
+
+/* True for calls on regular files and block devices. */
+static inline bool text_on_file(const struct iot_event *e)
+{
+	return e->sub == SUB_FT_REG || e->sub == SUB_FT_BLK;
+}
+
+/* The component that a call of a storage system is about; NULL: none, or of no system. */
+const char *text_service(const struct text *, const struct iot_event *);
+
+/* True for calls on files and on names, not on pipes, sockets and the like. */
+bool text_has_file(const struct iot_event *);
+
+/* The operation of the VFS that a call implies beside a read or a write; KIND_NONE: none. n: 0, and
+ * more after an answer. */
+u8 text_implied(const struct text *, const struct iot_event *, size_t *n);
+
+/* Appends what a line of a layer that is traced whole has at its end. */
+void text_put_detail(struct text *, const struct iot_event *);
 
 /* Append the header of a style, and the lines of an event. */
 void text_trace_header(struct text *);

@@ -115,6 +115,7 @@ static void put_line(struct text *t, const struct iot_event *e, const char *laye
 {
 	put_columns(t, e, layer, event, size_aligned);
 	put_flags(t, e, bits);
+	text_put_detail(t, e);
 	t->buf[t->n++] = '\n';
 }
 
@@ -133,25 +134,45 @@ static void put_request(struct text *t, const struct iot_event *e)
 /* Appends the storage system's view of a call: its bytes again, on a line of layer STORAGE_SVC. */
 static void put_service(struct text *t, const struct iot_event *e)
 {
-	const char *system = text_who(&t->names, e->owner ? e->owner : e->task)->system,
-		*component = text_component(&t->names, e->file, e->component);
+	const char *component = text_service(t, e);
 	char dir = text_kinds[e->kind].dir;
 
-	if (*system == '-' || !component)
+	if (!component)
 		return;
 	put_columns(t, e, text_layers[LAYER_STORAGE].text, dir == 'r' ? "SVC_READ" : dir == 'w' ?
 		"SVC_WRITE" : dir == 's' ? "SVC_SYNC" : "SVC_META", e->bytes);
 	put_flags(t, e, 0);
 	put_blank(t);
-	put_text(t, system, 0);
+	put_text(t, text_who(&t->names, e->owner ? e->owner : e->task)->system, 0);
 	put_blank(t);
 	put_text(t, component, 0);
+	text_put_detail(t, e);
 	t->buf[t->n++] = '\n';
 }
 
-static bool on_file(const struct iot_event *e)
+/* Appends the operations of the VFS beside reads and writes that a call implies. They have no
+ * bytes: these are on the line of the read or write. */
+static void put_implied(struct text *t, const struct iot_event *e)
 {
-	return e->sub == SUB_FT_REG || e->sub == SUB_FT_BLK;
+	struct iot_event v = *e;
+	size_t n = 0;
+	u8 vfs;
+
+	v.bytes = 0;
+	while ((vfs = text_implied(t, e, &n)) != KIND_NONE)
+		put_line(t, &v, "OS", text_kinds[vfs].text, 0, e->flags | FLAG_DERIVED);
+}
+
+/* True when a call has a line: bytes count on regular files and block devices alone. */
+static bool has_line(const struct text *t, const struct iot_event *e)
+{
+	char dir = text_kinds[e->kind].dir;
+
+	if (text_on_file(e) || text_opcode(t, e))
+		return true;
+	if (dir == 'r' || dir == 'w')
+		return false;
+	return e->sub == SUB_NONE || t->whole >> LAYER_VFS & 1;
 }
 
 /* Appends a system call, and the pass through the VFS that it implies where no probe measures the
@@ -161,19 +182,33 @@ static void put_call(struct text *t, const struct iot_event *e)
 	char dir = text_kinds[e->kind].dir;
 	bool bytes = dir == 'r' || dir == 'w';
 	const char *op = text_opcode(t, e);
+	struct iot_event none = *e;
 	char event[64];
 
-	if (!on_file(e) && (bytes || e->sub != SUB_NONE) && !op)
+	if (!has_line(t, e))
 		return;
 	if (op)
 		snprintf(event, sizeof(event), "APP_URING_%s", op);
-	put_line(t, e, "APPLICATION", op ? event : text_kinds[e->kind].text, e->bytes, e->flags);
-	if (op && !on_file(e))
-		return;
-	if (bytes && !t->vfs_measured)
+	if (op)
+		text_hide_layers(event + strlen("APP_"));
+	if (!text_on_file(e) && !op)
+		none.bytes = 0;
+	put_line(t, &none, "APPLICATION", op ? event : text_kinds[e->kind].text, none.bytes,
+		 e->flags);
+	if (bytes && text_on_file(e) && !t->vfs_measured)
 		put_line(t, e, "OS", dir == 'r' ? "VFS_READ" : "VFS_WRITE", aligned(e),
 			e->flags | FLAG_DERIVED);
+	put_implied(t, e);
 	put_service(t, e);
+}
+
+/* Appends an event of the page cache: its pages in bytes. */
+static void put_cache(struct text *t, const struct iot_event *e)
+{
+	struct iot_event pages = *e;
+
+	pages.bytes = e->size ?: e->bytes;
+	put_line(t, &pages, "OS", text_kinds[e->kind].text, aligned(&pages), e->flags);
 }
 
 void text_trace_event(struct text *t, const struct iot_event *e)
@@ -199,7 +234,12 @@ void text_trace_event(struct text *t, const struct iot_event *e)
 	case LAYER_NET:
 		put_line(t, e, "NETWORK", text_kinds[e->kind].text, e->bytes, e->flags);
 		break;
-	default: /* the page cache moves no bytes of its own */
+	/* the page cache moves no bytes of its own: it has lines where it is traced whole */
+	case LAYER_CACHE:
+		if (t->whole >> LAYER_CACHE & 1)
+			put_cache(t, e);
+		break;
+	default:
 		break;
 	}
 }
