@@ -43,6 +43,11 @@ reads_write() {
 	MOUNT_OPTS=atime,relatime with_fs xfs 320M -- reads_write
 }
 
+@test "211 files read are 211 access times; again, or with noatime, none (btrfs)" {
+	need mkfs.btrfs btrfs-progs
+	MOUNT_OPTS=atime,relatime with_fs btrfs 320M -- reads_write
+}
+
 @test "a run that does not name layer fs counts access times in the journal alone" {
 	body() {
 		prepare
