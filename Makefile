@@ -173,6 +173,10 @@ $(B)/floor: tests/tools/floor.c $(B)/floor.bpf.o
 	$(call say,CC,$@)
 	$(Q)$(CC) $(CFLAGS_ALL) $< -o $@ -lbpf
 
+$(B)/operations: tests/tools/operations.c | $(B)/.tools
+	$(call say,CC,$@)
+	$(Q)$(CC) $(CFLAGS_ALL) $< -o $@
+
 # The rules are carried inside the tracer.
 $(B)/tracer/process/systems/load.o: tracer/process/systems/systems.json
 
@@ -371,7 +375,7 @@ five: all
 	$(Q)workloads/five.sh
 
 ## make bench     measure iot's own cost beside other tracers, interleaved (root)
-bench: all $(B)/floor
+bench: all $(B)/floor $(B)/operations
 	$(Q)tests/tools/bench
 
 ## make doc-pictures  draw the pictures of doc/ from their sources (needs the Debian package graphviz)
