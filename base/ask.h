@@ -35,6 +35,7 @@ enum ask {
 	ASK_REPORT,
 	ASK_TIDY,
 	ASK_SAMPLE,             /* samples.c */
+	ASK_WALK,               /* snapshot_again.c */
 	ASK_KINDS
 };
 
@@ -71,6 +72,7 @@ void ask_patience(enum ask_patience);
 enum ask_worker {
 	ASK_LOOKERS = 7,        /* those with lower numbers answer ask() */
 	ASK_SETTLER = ASK_LOOKERS,
+	ASK_WALKER,             /* walks folders (--snapshot-every) */
 	ASK_ERRANDS,            /* keeps the tracer's privileges, for the few tasks that need them */
 	ASK_HELPERS
 };

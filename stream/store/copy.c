@@ -25,6 +25,7 @@ static const struct { const char *table, *column; enum rule rule; } rules[] = {
 	{ "event",   "ts_ns",    SHIFT_NS },
 	{ "process_sample", "ts_ns", SHIFT_NS },
 	{ "event_path", "ts_ns", SHIFT_NS },
+	{ "fs_snapshot", "ts_ns", SHIFT_NS },
 	{ "agg",     "sec",      SHIFT_S },
 	{ "process", "host",     HOST },
 	{ "device",  "host",     HOST },
@@ -255,7 +256,7 @@ static int bind_one(const struct table_copy *t, int i)
 	case FILE_ID:
 		return bind_id(t->insert, i + 1, absent, number + (number ? c->files : 0));
 	case SHIFT_NS:
-		return sqlite3_bind_int64(t->insert, i + 1, number + c->shift_ns);
+		return bind_id(t->insert, i + 1, absent, number + c->shift_ns);
 	case SHIFT_S:
 		return sqlite3_bind_int64(t->insert, i + 1, number + (c->shift_ns + 500000000) / 1000000000);
 	case DEVICES:

@@ -29,7 +29,7 @@ static take take_duration, take_output, take_format, take_pid, take_comm, take_c
 	take_container, take_unit, take_dev, take_all, take_layers, take_ready,
 	take_no_events, take_light, take_latency, take_settle, take_label, take_reduced, take_ring,
 	take_table, take_probes, take_system, take_systems, take_wide, take_quiet, take_anonymize,
-	take_sample_processes, take_sample, take_snapshot_fs;
+	take_sample_processes, take_sample, take_snapshot_fs, take_snapshot_every;
 static take take_only, take_verbose, take_partial, take_doctor, take_completion, take_version;
 
 /* A row: letter (0: none), name (NULL: the heading of a group), name of the value (NULL: no value;
@@ -94,6 +94,8 @@ static const struct row {
 		"memory, processor time and I/O of traced processes so often, at first sight and at the end" },
 	{ 0, "snapshot-fs", "PATH[:DEPTH]", take_snapshot_fs,
 		"names, sizes and times in a folder before the run, DEPTH levels (3); can be repeated" },
+	{ 0, "snapshot-every", "SECONDS", take_snapshot_every,
+		"these folders again so often, and at the end" },
 	{ 'q', "quiet", NULL, take_quiet,
 		"only errors on standard error, and the start of recording if it took more than a second" },
 	{ 'v', "verbose", NULL, take_verbose,
@@ -430,6 +432,13 @@ static int take_snapshot_fs(struct options *o, const char *value)
 	return 0;
 }
 
+static int take_snapshot_every(struct options *o, const char *value)
+{
+	if (parse_seconds(value, &o->snapshot_ns) || o->snapshot_ns < NSEC)
+		return fail_usage("snapshot-every '%s' is no number of seconds from 1 on", value);
+	return 0;
+}
+
 static int take_sample_processes(struct options *o, const char *value)
 {
 	if (parse_seconds(value, &o->sample_ns) || o->sample_ns < NSEC)
@@ -563,6 +572,8 @@ static int finish(struct options *o)
 		for (size_t j = 0; j < i; j++)
 			if (!strcmp(o->outputs[i].path, o->outputs[j].path))
 				return fail_usage("output '%s' is given twice", o->outputs[i].path);
+	if (o->snapshot_ns && !o->n_snapshots)
+		return fail_usage("--snapshot-every needs a folder: --snapshot-fs");
 	status = options_outputs(o) ?: options_light(o) ?: options_only_check(o);
 	if (o->latency < 0)
 		o->latency = o->no_events ? LATENCY_SAMPLED : LATENCY_ALL;

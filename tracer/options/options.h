@@ -73,6 +73,7 @@ struct options {
 	const char *label;
 	const char *snapshots[MAX_SNAPSHOTS]; /* as given: PATH or PATH:DEPTH */
 	size_t n_snapshots;
+	u64 snapshot_ns;        /* interval of further walks of these folders; 0: none */
 	u64 sample_ns;          /* interval of samples of processes; 0: none */
 	bool anonymize;
 	const char *key_file;   /* of anonymize; NULL: nobody keeps the key */

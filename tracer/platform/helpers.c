@@ -90,7 +90,9 @@ static void __attribute__((noreturn)) work(unsigned int i, const struct helpers_
 
 	for (; i == ASK_ERRANDS && n < N_OF(kept); n++)
 		kept[n] = o->kept[n - 5];
-	close_all_but(kept, n);
+	if (i == ASK_WALKER)
+		kept[n] = o->walked;
+	close_all_but(kept, N_OF(kept));
 	if (i != ASK_ERRANDS)
 		leave_standard();
 	prctl(PR_SET_NAME, i == ASK_ERRANDS ? "iot-trace-end" : "iot-trace-look");
@@ -169,7 +171,7 @@ static void serve(int control, const struct helpers_opts *o)
 
 static void __attribute__((noreturn)) keep(int control, const struct helpers_opts *o)
 {
-	int kept[5 + ASK_HELPERS + HELPERS_KEPT] = { 0, 1, 2, control, procfs_fd() };
+	int kept[6 + ASK_HELPERS + HELPERS_KEPT] = { 0, 1, 2, control, procfs_fd(), o->walked };
 	const struct timespec pause = { .tv_nsec = THAW_MS * NSEC / 1000 };
 	sigset_t all;
 
@@ -179,8 +181,8 @@ static void __attribute__((noreturn)) keep(int control, const struct helpers_opt
 	/* the current directory must not keep a file system mounted after the tracer's end */
 	if (chdir("/"))
 		_exit(1);
-	memcpy(kept + 5, ends, sizeof(ends));
-	memcpy(kept + 5 + ASK_HELPERS, o->kept, sizeof(o->kept));
+	memcpy(kept + 6, ends, sizeof(ends));
+	memcpy(kept + 6 + ASK_HELPERS, o->kept, sizeof(o->kept));
 	close_all_but(kept, N_OF(kept));
 	if (!o->report)
 		leave_standard();

@@ -13,6 +13,7 @@
 struct helpers_opts {
 	struct privilege_opts may;
 	bool report;            /* the errands helper prints on standard output */
+	int walked;             /* descriptor for the helper that walks folders; 0: none */
 	int kept[HELPERS_KEPT]; /* descriptors that the errands helper needs; -1: none */
 };
 

@@ -13,21 +13,23 @@
 #include "snapshot_walk.h"
 #include "tracer.h"
 
-#define LIMIT_NS (10 * NSEC)
 #define BLOCK 65536
 
 struct snapshot {
 	char *path, *bytes;
-	size_t size;
+	size_t size, at;        /* at: where the next entry begins */
 	u32 depth;
-	bool late;              /* the child was ended before it was done */
+	u64 walk, ts_ns, entries; /* ts_ns 0: before the run. entries: that were given */
+	u64 unread;
+	int err;                /* positive: the folder could not be opened */
+	bool whole, cut;        /* whole: the walk came to its end */
 };
 
 /* Reads what the child writes until its end, or until the time is over. Returns whether it
  * ended. */
 static bool receive(int from, FILE *to)
 {
-	u64 until = clock_now(CLOCK_MONOTONIC) + LIMIT_NS, now;
+	u64 until = clock_now(CLOCK_MONOTONIC) + SNAPSHOT_LIMIT_NS, now;
 	struct pollfd p = { .fd = from, .events = POLLIN };
 	char block[BLOCK];
 	ssize_t n;
@@ -77,30 +79,64 @@ static int end_child(pid_t child, bool ended)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 0;
 }
 
-int snapshot_new(struct snapshot **out, const char *path, u32 depth)
+static struct snapshot *make(const char *path, u32 depth, u64 walk)
 {
-	struct snapshot *s = *out = calloc(1, sizeof(*s));
+	struct snapshot *s = calloc(1, sizeof(*s));
+
+	if (s && !(s->path = strdup(path))) {
+		free(s);
+		s = NULL;
+	}
+	if (s) {
+		s->depth = depth;
+		s->walk = walk;
+	}
+	return s;
+}
+
+int snapshot_new(struct snapshot **out, const char *path, u32 depth, u64 walk)
+{
+	struct snapshot *s = *out = make(path, depth, walk);
 	FILE *to = s ? memory_open(&s->bytes, &s->size) : NULL;
 	pid_t child = 0;
 	int from, status;
+	bool ended;
 
-	if (!to || !(s->path = strdup(path))) {
-		if (to)
-			fclose(to);
+	if (!to)
 		return fail(ENOMEM, "snapshot");
-	}
-	s->depth = depth;
 	from = start_child(path, depth, &child);
 	if (from < 0) {
 		fclose(to);
 		return from;
 	}
-	s->late = !receive(from, to);
+	ended = receive(from, to);
 	close(from);
-	status = end_child(child, !s->late);
+	status = end_child(child, ended);
 	if (fclose(to))
 		return fail(ENOMEM, "snapshot");
 	return status ? fail(status, "--snapshot-fs %s", path) : 0;
+}
+
+int snapshot_read(struct snapshot **out, const struct snapshot_later *l)
+{
+	struct snapshot *s = *out = make(l->path, l->depth, l->walk);
+	off_t size = l->from < 0 ? 0 : lseek(l->from, 0, SEEK_END);
+
+	if (!s || size < 0)
+		return fail(s ? errno : ENOMEM, "snapshot");
+	s->ts_ns = l->ts_ns;
+	s->err = l->err;
+	s->bytes = size ? malloc(size) : NULL;
+	if (size && !s->bytes)
+		return fail(ENOMEM, "snapshot");
+	while (s->size < (size_t)size) {
+		ssize_t n = pread(l->from, s->bytes + s->size, size - s->size, s->size);
+
+		if (n <= 0)
+			return fail(n ? errno : EIO, "snapshot");
+		s->size += n;
+	}
+	return 0;
 }
 
 void snapshot_free(struct snapshot *s)
@@ -112,23 +148,34 @@ void snapshot_free(struct snapshot *s)
 	free(s);
 }
 
+const char *snapshot_path(const struct snapshot *s, u32 *depth)
+{
+	*depth = s->depth;
+	return s->path;
+}
+
+bool snapshot_answers(const struct snapshot *s)
+{
+	return s->whole;
+}
+
 /* Takes the next entry, and a copy of its path with a NUL. Returns false at the end, and where the
  * child was ended inside an entry. */
-static bool next_entry(const struct snapshot *s, size_t *at, struct snapshot_entry *e, char **path)
+static bool next_entry(struct snapshot *s, struct snapshot_entry *e, char **path)
 {
-	if (s->size - *at < sizeof(*e))
+	if (s->size - s->at < sizeof(*e))
 		return false;
-	memcpy(e, s->bytes + *at, sizeof(*e));
-	*at += sizeof(*e);
-	if (s->size - *at < e->len)
+	memcpy(e, s->bytes + s->at, sizeof(*e));
+	s->at += sizeof(*e);
+	if (s->size - s->at < e->len)
 		return false;
-	*path = strndup(s->bytes + *at, e->len);
-	*at += e->len;
+	*path = strndup(s->bytes + s->at, e->len);
+	s->at += e->len;
 	return *path;
 }
 
-static int give_entry(const struct snapshot_entry *e, const char *path,
-	int (*give)(void *arg, enum rec_type, const void *rec), void *arg)
+static int give_entry(const struct snapshot *s, const struct snapshot_entry *e, const char *path,
+	snapshot_record *give, void *arg)
 {
 	static const struct { char letter; const char *name; } types[] = {
 		{ 'f', "file" }, { 'd', "folder" }, { 'l', "link" }, { 'b', "block device" },
@@ -141,34 +188,55 @@ static int give_entry(const struct snapshot_entry *e, const char *path,
 	for (size_t i = 0; i < N_OF(types); i++)
 		if (types[i].letter == e->type)
 			r.type = types[i].name;
+	rec_set(&r, fs_entry, walk, s->walk);
 	return give(arg, REC_fs_entry, &r);
 }
 
-int snapshot_give(const struct snapshot *s, int (*give)(void *arg, enum rec_type, const void *rec),
-		  void *arg)
+/* The folder's own entry comes first, with its absolute path. */
+static void take_root(struct snapshot *s, char **path)
 {
-	struct rec_fs_snapshot r = { .path = s->path, .depth = s->depth };
+	if (s->entries || !**path)
+		return;
+	free(s->path);
+	s->path = strdup(*path);
+}
+
+static int give_end(const struct snapshot *s, snapshot_record *give, void *arg)
+{
+	struct rec_fs_snapshot r = { .path = s->path ?: "", .depth = s->depth,
+		.entries = s->entries };
+
+	rec_set(&r, fs_snapshot, walk, s->walk);
+	if (s->ts_ns)
+		rec_set(&r, fs_snapshot, ts_ns, s->ts_ns);
+	if (s->whole)
+		rec_set(&r, fs_snapshot, unread, s->unread);
+	r.cut = s->err ? strerror(s->err) : !s->whole ? "no answer for 10 seconds" :
+		s->cut ? "more than 65536 entries" : NULL;
+	return give(arg, REC_fs_snapshot, &r);
+}
+
+int snapshot_give(struct snapshot *s, u64 most, snapshot_record *give, void *arg)
+{
 	struct snapshot_entry e = { 0 };
-	auto_free char *root = NULL;
-	size_t at = 0;
-	bool whole = false;
 	char *path;
 	int err = 0;
 
-	while (!err && next_entry(s, &at, &e, &path)) {
-		whole = !e.type;
-		if (e.type)
-			err = give_entry(&e, path, give, arg);
-		r.entries += !!e.type;
-		if (!root)
-			root = path;
-		else
-			free(path);
+	for (; most && !err; most--) {
+		if (!next_entry(s, &e, &path)) {
+			err = give_end(s, give, arg);
+			return err ? err : 1;
+		}
+		s->whole = !e.type;
+		if (s->whole) {
+			s->unread = e.unread;
+			s->cut = e.cut;
+		} else {
+			take_root(s, &path);
+			s->entries++;
+			err = give_entry(s, &e, path, give, arg);
+		}
+		free(path);
 	}
-	if (root && *root)
-		r.path = root;
-	if (whole)
-		rec_set(&r, fs_snapshot, unread, e.unread);
-	r.cut = !whole ? "no answer for 10 seconds" : e.cut ? "more than 65536 entries" : NULL;
-	return err ?: give(arg, REC_fs_snapshot, &r);
+	return err;
 }

@@ -107,13 +107,12 @@ static void read_folder(struct walk *w, const char *folder, u32 depth)
 int snapshot_walk(const char *path, u32 depth, int to)
 {
 	auto_free char *absolute = realpath(path, NULL);
-	struct walk w = { .path = absolute, .depth = depth };
+	auto_close int root = absolute ? open(absolute, O_RDONLY | O_DIRECTORY | O_CLOEXEC |
+					      O_NONBLOCK) : -1;
+	struct walk w = { .path = absolute, .depth = depth, .root = root };
 	struct stat s;
 
-	if (!absolute)
-		return errno;
-	w.root = open(absolute, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK);
-	if (w.root < 0 || fstat(w.root, &s))
+	if (root < 0 || fstat(root, &s))
 		return errno;
 	w.to = fdopen(to, "w");
 	if (!w.to)
@@ -122,10 +121,13 @@ int snapshot_walk(const char *path, u32 depth, int to)
 	put_entry(&w, "", &s, 0);
 	if (depth)
 		add_folder(&w, "", 0);
-	for (; w.next < w.n && !w.cut; w.next++) {
-		read_folder(&w, w.folders[w.next], w.level[w.next]);
+	for (; w.next < w.n; w.next++) {
+		if (!w.cut)
+			read_folder(&w, w.folders[w.next], w.level[w.next]);
 		free(w.folders[w.next]);
 	}
+	free(w.folders);
+	free(w.level);
 	fwrite(&(struct snapshot_entry){ .unread = w.unread, .cut = w.cut },
 		sizeof(struct snapshot_entry), 1, w.to);
 	return fclose(w.to) ? errno : 0;

@@ -207,6 +207,7 @@ static void give_end(struct run *r)
 	process_table_end_waits(r->processes);
 	run_end_second(r);
 	run_sample(r, true);
+	run_walk_again(r, true);
 	run_end_devices(r);
 	filesums_unnamed(r->filesums, r->probes, on_name, r);
 	take_error(r, probes_hists(r->probes, on_hist, r));
@@ -348,6 +349,7 @@ static void release(struct run *r)
 	devices_free(r->devices);
 	machine_free(r->machine);
 	samples_free(r->samples);
+	again_free(r->again);
 	for (size_t i = 0; i < MAX_SNAPSHOTS; i++)
 		snapshot_free(r->snapshots[i]);
 	aggregate_free(r->aggregates);

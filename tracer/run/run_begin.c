@@ -173,6 +173,9 @@ static int prepare_helpers(struct run *r)
 	open_files_serve();
 	settle_serve();
 	samples_serve();
+	o.walked = r->opts->snapshot_ns ? again_serve() : 0;
+	if (o.walked < 0)
+		return o.walked;
 	ask_patience(ASK_AT_EASE);
 	memset(o.kept, -1, sizeof(o.kept));
 	errands_serve(&r->outputs, o.kept);
@@ -265,7 +268,8 @@ int run_prepare(struct run *r)
 	    machine_new(&r->machine) || filesums_new(&r->filesums, r->detect) ||
 	    flows_new(&r->flows) || prepare_helpers(r))
 		return STATUS_FAILED;
-	if (run_snapshot(r) || (o->sample_ns && samples_new(&r->samples, o->sample_ns)))
+	if (run_snapshot(r) || (o->snapshot_ns && again_new(&r->again, o->snapshot_ns)) ||
+	    (o->sample_ns && samples_new(&r->samples, o->sample_ns)))
 		return STATUS_FAILED;
 	status = open_probes(r) ?: check_denied(r);
 	if (!status && (aggregate_new(&r->aggregates, by_disk(r)) || prepare_processes(r)))

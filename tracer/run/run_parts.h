@@ -19,6 +19,7 @@
 #include "ready.h"
 #include "samples.h"
 #include "snapshot.h"
+#include "snapshot_again.h"
 #include "run.h"
 #include "settle.h"
 #include "id_table.h"
@@ -46,6 +47,7 @@ struct run {
 	struct machine *machine;
 	struct snapshot *snapshots[MAX_SNAPSHOTS];
 	struct samples *samples;      /* NULL: none were asked for */
+	struct again *again;          /* NULL: folders are walked once */
 	struct kernel_counters *counters;
 	struct group_io *group_io;
 	struct aggregates *aggregates;
@@ -194,6 +196,8 @@ void run_end_round(struct run *);
 int run_snapshot(struct run *);
 /* Gives what was found, and frees it. */
 void run_give_snapshots(struct run *);
+/* Walks them again, where that is due, or at the end of the run. */
+void run_walk_again(struct run *, bool end);
 /* Takes samples of processes, if they are due, or at the end of the run. */
 void run_sample(struct run *, bool end);
 /* Samples a process that was seen for the first time. */

@@ -218,6 +218,7 @@ void run_end_second(struct run *r)
 	end_round(r, true);
 	run_give_changed(r);
 	run_sample(r, false);
+	run_walk_again(r, false);
 	take_error(r, r->sink->commit(r->sink));
 	probes_second(r->probes);
 	r->sec = now / NSEC > r->sec ? now / NSEC : r->sec + 1;
