@@ -79,14 +79,21 @@ ORDER BY g.rank, g.gid, c.calls DESC, c.call;
 SELECT g.who, g.pid, c.protocol, CASE WHEN instr(c.local, ':') THEN '[' || c.local || ']' ELSE c.local END || ':'
        || c.local_port AS local,
        CASE WHEN instr(c.remote, ':') THEN '[' || c.remote || ']' ELSE c.remote END || ':' || c.remote_port AS remote,
-       c.role, c.setup_us, c.sent, c.sends, c.received, c.receives, c.errors, c.polls, c.retransmits, c.drops,
-       c.dropped
+       c.role, c.setup_us, c.sent, c.sends, c.received, c.receives, c.errors, c.polls, c.retransmits,
+       c.again_after, c.drops, c.dropped
 FROM v_connection c JOIN v_group g ON g.gid = c.gid
 WHERE g.shown
 ORDER BY COALESCE(c.retransmits, 0) + COALESCE(c.drops, 0) DESC,
          c.errors DESC, c.sent + c.received DESC, c.gid, c.protocol, c.local,
          c.local_port, c.remote, c.remote_port
 LIMIT :rows;
+
+-- table: drops: Packets dropped on this host, segments sent again, by the kernel's reason (--layers net)
+-- hide: what
+SELECT g.what, g.who, g.pid, d.packets, d.reason, d.n, d.bytes
+FROM v_drop d JOIN v_group g ON g.gid = d.gid
+WHERE g.shown
+ORDER BY g.rank, g.gid, d.packets, d.n DESC, d.reason;
 
 -- plot: bars
 -- chart: bars

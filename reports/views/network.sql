@@ -71,17 +71,43 @@ FROM v_run r JOIN agg_total t ON t.run = r.run JOIN kind k ON k.id = t.kind JOIN
 JOIN v_owner o ON o.owner = t.owner
 WHERE y.name = 'net' AND k.dir = 'o' GROUP BY o.gid, k.id;
 
--- Flows as connections, where layer net was traced whole. dropped: the kernel's reasons, by number, of events.
+-- The kernel's reasons of drops, and of segments that TCP sent again: of these 0 is that no drop of an earlier copy was
+-- seen. Stores of before have no names: the number is one then. 255: a reason of a subsystem with a list of its own.
+CREATE TEMP VIEW v_drop_reason AS
+WITH known AS (
+       SELECT EXISTS (SELECT 1 FROM ask JOIN probe p ON p.run = ask.run
+                      WHERE p.name IN ('net__drop', 'net__drop_three') AND p.chosen) AS drops),
+     number AS (SELECT 0 AS op UNION ALL SELECT op + 1 FROM number WHERE op < 255)
+SELECT k.id AS kind, k.name = 'retransmit' AS again, n.op,
+       CASE WHEN k.name = 'net_drop' OR n.op > 0
+            THEN COALESCE((SELECT MIN(o.name) FROM ask JOIN op_name o ON o.run = ask.run
+                           WHERE o.scope = 'drop' AND o.op = n.op),
+                          iif(n.op = 255, 'reason of a subsystem', CAST(n.op AS TEXT)))
+            WHEN known.drops THEN 'no drop seen here: lost elsewhere, late, or its answer was lost'
+            ELSE 'not known: this kernel reports no drops' END AS reason
+FROM kind k JOIN number n JOIN known WHERE k.name IN ('net_drop', 'retransmit');
+
+-- Packets dropped and segments sent again by line and reason: sums, exact without events.
+CREATE TEMP VIEW v_drop AS
+SELECT o.gid, iif(d.again, 'sent again', 'dropped') AS packets, d.reason, SUM(t.ops) AS n, SUM(t.bytes) AS bytes
+FROM v_run_total t JOIN v_drop_reason d ON d.kind = t.kind AND d.op = COALESCE(t.op, 0)
+JOIN v_owner o ON o.owner = t.owner
+GROUP BY o.gid, d.again, d.reason;
+
+-- Flows as connections, where layer net was traced whole. dropped: the kernel's reasons, of events; again_after: those
+-- of the drops of earlier copies of segments that TCP sent again.
 CREATE TEMP VIEW v_connection AS
-WITH d AS MATERIALIZED (
-       SELECT id, group_concat(op || ': ' || n, ', ') AS dropped
-       FROM (SELECT e.offset >> 32 AS id, COALESCE(e.op, 0) AS op, COUNT(*) AS n
-             FROM v_run r JOIN event e ON e.run = r.run JOIN kind k ON k.id = e.kind AND k.name = 'net_drop'
-             GROUP BY 1, 2 ORDER BY 1, 2)
-       WHERE id > 0 GROUP BY id)
+WITH e AS MATERIALIZED (
+       SELECT e.offset >> 32 AS id, d.again, d.reason, COUNT(*) AS n
+       FROM v_run r JOIN event e ON e.run = r.run JOIN v_drop_reason d ON d.kind = e.kind AND d.op = COALESCE(e.op, 0)
+       GROUP BY 1, 2, 3 ORDER BY 1, 2, 3),
+     d AS MATERIALIZED (
+       SELECT id, group_concat(reason || ': ' || n, ', ') FILTER (WHERE NOT again) AS dropped,
+              group_concat(reason || ': ' || n, ', ') FILTER (WHERE again) AS again_after
+       FROM e WHERE id > 0 GROUP BY id)
 SELECT o.gid, f.protocol, f.local, f.local_port, f.remote, f.remote_port, f.role, f.setup_ns / 1e3 AS setup_us,
        f.sent_bytes AS sent, f.sends, f.recv_bytes AS received, f.recvs AS receives, f.errors, f.polls, f.retransmits,
-       f.drops, d.dropped
+       d.again_after, f.drops, d.dropped
 FROM v_run r JOIN flow f ON f.run = r.run JOIN v_owner o ON o.owner = f.owner LEFT JOIN d ON d.id = f.id
 WHERE f.errors IS NOT NULL;
 

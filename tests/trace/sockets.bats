@@ -13,6 +13,7 @@ setup() {
 
 teardown() {
 	repeat_skipped
+	! mountpoint -q "$BATS_TEST_TMPDIR/tracing" || umount "$BATS_TEST_TMPDIR/tracing"
 	[ ! -e "$BATS_TEST_TMPDIR/namespace" ] || ip netns delete "iotsock$$"
 }
 
@@ -172,8 +173,58 @@ n_v6 net_send 707"
 		WHERE k.name = 'net_drop' GROUP BY e.op)")" 0.9 1
 	between "share that knows the drop of its copy" "$(sql "SELECT SUM(op > 0) * 1.0 / COUNT(*) FROM event e JOIN kind k ON k.id = e.kind
 		WHERE k.name = 'retransmit'")" 0.9 1
+	same "its reason by the kernel's name" "$(sql "SELECT op_name FROM v_event WHERE kind = 'retransmit' AND op > 0 GROUP BY 1 ORDER BY COUNT(*) DESC LIMIT 1")" QDISC_DROP
+	same "the report by reason" "$("$analyze" network "$store" --table drops --format tsv |
+		awk -F'\t' '$4 == "sent again" { n += $6 } $4 == "sent again" && $5 ~ /^no drop seen here/ { unknown += $6 } END { print n, unknown + 0 }')" \
+		"$sums $(sql "SELECT COALESCE(SUM(ops), 0) FROM agg_total t JOIN kind k ON k.id = t.kind WHERE k.name = 'retransmit' AND COALESCE(t.op, 0) = 0")"
 	same "the report" "$("$analyze" network "$store" --table connections --format tsv |
 		awk -F'\t' 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i } { n += $at["retransmits"] } END { print n }')" "$sums"
+}
+
+@test "guest: a packet that the host drops has the kernel's own reason by name" {
+	need python3 python3-minimal
+	cat > dropped.py <<-'END'
+		import ctypes, socket, struct
+		def pair():
+		    server, client = (socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in "12")
+		    server.bind(("127.0.0.1", 0))
+		    client.connect(server.getsockname())
+		    client.send(b"x")
+		    server.recv(1)
+		    return server, client
+		def full():
+		    names, numbers = [line.split() for line in open("/proc/self/net/snmp") if line.startswith("Udp:")]
+		    return int(numbers[names.index("RcvbufErrors")])
+		server, client = pair()
+		server.close()
+		for n in range(13):
+		    try: client.send(bytes(101))
+		    except ConnectionRefusedError: client.send(bytes(101))
+		server, client = pair()
+		code = ctypes.create_string_buffer(struct.pack("HBBI", 6, 0, 0, 0))  # BPF_RET | BPF_K, 0
+		server.setsockopt(socket.SOL_SOCKET, 26, struct.pack("HL", 1, ctypes.addressof(code)))
+		for n in range(11): client.send(bytes(211))
+		server, client = pair()
+		server.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+		before = full()
+		for n in range(103): client.send(bytes(1009))
+		lost = full() - before
+		for n in range(103 - lost): server.recv(2000) # what is left when a socket ends is dropped, too
+		print(lost)
+	END
+	traced --settle none --layers default,net -- python3 dropped.py > full
+	[ "$(cat full)" -gt 50 ] || fail "only $(cat full) datagrams found the buffer full"
+	dropped() { sql "SELECT GROUP_CONCAT(DISTINCT op_name), COUNT(*) FROM v_event WHERE kind = 'net_drop' AND owner_comm = 'python3' AND size = $1"; }
+	same "a closed port" "$(dropped $((101 + 28)))" "NO_SOCKET 13"
+	same "a filter of the socket" "$(dropped $((211 + 28)))" "SOCKET_FILTER 11"
+	same "a full buffer" "$(dropped $((1009 + 28)))" "SOCKET_RCVBUFF $(cat full)"
+	same "the report" "$("$analyze" network "$store" --table drops --format tsv | awk -F'\t' '$2 == "python3" { print $5, $6, $7 }' | sort)" "NO_SOCKET 13 $((13 * 129))
+SOCKET_FILTER 11 $((11 * 239))
+SOCKET_RCVBUFF $(cat full) $(($(cat full) * 1037))"
+	mkdir tracing
+	mount -t tracefs none tracing || skip "tracefs is missing"
+	same "names of all reasons" "$(sql "SELECT op, name FROM op_name WHERE scope = 'drop' AND name NOT IN ('NOT_DROPPED_YET', 'CONSUMED') ORDER BY 1")" \
+		"$(grep -oE '\{ *(0x)?[0-9a-f]+, *"[A-Z0-9_]+" *\}' tracing/events/skb/kfree_skb/format | tr -d '{},"' | awk '$2 != "MAX" { print $1, $2 }' | sort -n)"
 }
 
 @test "10,000 connections a second: no number is wrong, and what is lost is said" {

@@ -39,7 +39,7 @@ flags() { # CONDITION
 	rings all
 	same "sums" "$(q "SELECT c.comm, n.name, SUM(a.ops), SUM(a.bytes), SUM(a.errors) FROM agg_total a JOIN r ON r.run = a.run
 			JOIN kind k ON k.id = a.kind AND k.name LIKE 'uring%' JOIN process c ON c.run = a.run AND c.id = a.owner
-			JOIN op_name n ON n.run = a.run AND n.op = COALESCE(a.op, 0)
+			JOIN op_name n ON n.run = a.run AND n.scope = 'uring' AND n.op = COALESCE(a.op, 0)
 			WHERE NOT (n.name = 'SPLICE' AND k.name = 'uring_read') GROUP BY 1, 2 ORDER BY 1, 2")" \
 		"$(awk '{ print $1, $2, $4, $5, $6 }' ledger | LC_ALL=C sort)"
 	same "events" "$(q "SELECT p.comm, n.name, SUM(NOT COALESCE(e.flags, 0) & (SELECT id FROM flag WHERE name = 'MORE')), COUNT(*),

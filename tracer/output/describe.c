@@ -244,10 +244,19 @@ int describe_probes(struct sink *s, const struct probes *p, const struct options
 	return err;
 }
 
-int describe_op(struct sink *s, const struct probes *p, u32 op)
+/* Numbers that have names, and the layer of their kinds. */
+static const struct {
+	const char *scope;
+	u32 layer;
+} ops[OPS_MAX] = {
+	[OPS_URING] = { "uring", LAYER_URING },
+	[OPS_DROP] = { "drop", LAYER_NET },
+};
+
+int describe_op(struct sink *s, const struct probes *p, enum probe_ops which, u32 op)
 {
-	struct rec_op_name r = { .scope = layer_names[LAYER_URING], .op = op,
-		.name = probes_uring_op(p, op) };
+	struct rec_op_name r = { .scope = ops[which].scope, .op = op,
+		.name = probes_op(p, which, op) };
 
 	return r.name ? s->record(s, REC_op_name, &r) : 0;
 }
@@ -256,8 +265,9 @@ int describe_ops(struct sink *s, const struct probes *p, const struct options *o
 {
 	int err = 0;
 
-	for (u32 op = 0; o->whole >> LAYER_URING & 1 && op < 256 && !err; op++)
-		err = describe_op(s, p, op);
+	for (u32 i = 0; i < OPS_MAX; i++)
+		for (u32 op = 0; o->whole >> ops[i].layer & 1 && op < 256 && !err; op++)
+			err = describe_op(s, p, i, op);
 	return err;
 }
 

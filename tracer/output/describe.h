@@ -20,9 +20,10 @@ struct run_end {
 int describe_run(struct sink *, const struct options *, const struct probes *, u64 start_ns,
 	u64 attach_ns);
 int describe_probes(struct sink *, const struct probes *, const struct options *);
-/* Writes the name of an opcode of io_uring; nothing where the kernel has none. */
-int describe_op(struct sink *, const struct probes *, u32 op);
-/* Writes the names of all opcodes where layer uring is traced whole. */
+/* Writes the name of a number; nothing where the kernel has none. */
+int describe_op(struct sink *, const struct probes *, enum probe_ops, u32 op);
+/* Writes the names of all opcodes where layer uring is traced whole, and of all reasons of drops
+ * where layer net is. */
 int describe_ops(struct sink *, const struct probes *, const struct options *);
 /* Writes a probe record late__NAME for a file system that was mounted during the run. `denied`: the
  * first of its programs that the kernel refused. */

@@ -122,6 +122,17 @@ static int text_events(struct sink *s, const struct iot_event *e, size_t n)
 	return err ? err : release_old(t);
 }
 
+static void learn_op(struct text *t, const struct rec_op_name *name)
+{
+	bool uring = !strcmp(name->scope, "uring");
+	char **at = uring ? t->uring_ops : t->drops;
+
+	if (name->op >= N_OF(t->drops) || !(t->whole >> (uring ? LAYER_URING : LAYER_NET) & 1))
+		return;
+	free(at[name->op]);
+	at[name->op] = strndup(name->name, OP_NAME_MAX);
+}
+
 static int learned(const struct text *t, int err)
 {
 	return err ? fail(ENOMEM, "paths of %s", t->name) : 0;
@@ -131,7 +142,6 @@ static int text_record(struct sink *s, enum rec_type type, const void *rec)
 {
 	struct text *t = (struct text *)s;
 	const struct rec_run *run = rec;
-	const struct rec_op_name *name = rec;
 
 	switch (type) {
 	case REC_run:
@@ -143,8 +153,7 @@ static int text_record(struct sink *s, enum rec_type type, const void *rec)
 		styles[t->style].header(t);
 		return 0;
 	case REC_op_name:
-		if (t->whole >> LAYER_URING & 1 && name->op < N_OF(t->uring_ops))
-			t->uring_ops[name->op] = strndup(name->name, OP_NAME_MAX);
+		learn_op(t, rec);
 		return 0;
 	case REC_event_path:
 		return t->has_paths ? learned(t, text_paths_call(&t->paths, rec)) : 0;
@@ -177,8 +186,10 @@ static int text_close(struct sink *s, bool complete)
 	free(t->held);
 	text_names_free(&t->names);
 	text_paths_free(&t->paths);
-	for (size_t i = 0; i < N_OF(t->uring_ops); i++)
+	for (size_t i = 0; i < N_OF(t->uring_ops); i++) {
 		free(t->uring_ops[i]);
+		free(t->drops[i]);
+	}
 	free(t->buf);
 	free(t->name);
 	free(t);

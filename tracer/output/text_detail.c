@@ -30,6 +30,14 @@ static void put_arguments(struct text *t, const struct iot_event *e)
 		put_words(t, words);
 }
 
+/* Appends the kernel's reason of a drop. A retransmission has that of its earlier copy: 0 where no
+ * drop of it was seen. */
+static void put_reason(struct text *t, const struct iot_event *e)
+{
+	if (t->drops[e->op] && (e->kind == KIND_NET_DROP || (e->kind == KIND_RETRANSMIT && e->op)))
+		put_words(t, t->drops[e->op]);
+}
+
 /* Appends the two ports of an operation on a socket of TCP or UDP. */
 static void put_ports(struct text *t, const struct iot_event *e)
 {
@@ -70,8 +78,10 @@ void text_put_detail(struct text *t, const struct iot_event *e)
 		return;
 	if (t->whole & (1u << layer | (layer == LAYER_SYSCALL ? 1u << LAYER_VFS : 0)))
 		put_arguments(t, e);
-	if (layer == LAYER_NET && t->whole >> LAYER_NET & 1)
+	if (layer == LAYER_NET && t->whole >> LAYER_NET & 1) {
+		put_reason(t, e);
 		put_ports(t, e);
+	}
 	if (layer == LAYER_CACHE && t->whole >> LAYER_CACHE & 1)
 		put_pages(t, e);
 	put_paths(t, t->path);

@@ -29,6 +29,7 @@ struct text {
 	bool vfs_measured;
 	u32 whole;              /* layers that the run recorded whole, bits 1 << LAYER_x */
 	char *uring_ops[256];   /* names of opcodes, where layer uring is whole; else NULL */
+	char *drops[256];       /* names of reasons of drops, where layer net is whole; else NULL */
 	struct iot_event *slots;
 	u32 *free_slots;
 	struct held *held;      /* by time; the first n_done were written */

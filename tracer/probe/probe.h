@@ -133,8 +133,10 @@ const char *probes_tier(const struct probes *);
 /* Reason why the legacy objects are used, which measure calls and devices only; NULL: the full ones
  * are. */
 const char *probes_lacks(const struct probes *);
-/* Name of an opcode of io_uring in this kernel, without IORING_OP_; NULL: it has none. */
-const char *probes_uring_op(const struct probes *, u32 op);
+/* Name of a number in this kernel, without the prefix that all have; NULL: it has none. OPS_URING:
+ * opcodes of io_uring (IORING_OP_x); OPS_DROP: reasons of drops (SKB_DROP_REASON_x, since 5.17). */
+enum probe_ops { OPS_URING, OPS_DROP, OPS_MAX };
+const char *probes_op(const struct probes *, enum probe_ops, u32 op);
 /* A layer is measured when the programs that report its bytes are attached. probes_feed(): it has
  * such programs. probes_unfed(): the first of them that is not attached; NULL: none. */
 bool probes_feed(int layer);

@@ -160,7 +160,7 @@ struct probes {
 	struct types *types;   /* tracepoints among them; NULL: not read yet, or freed */
 	int handler;           /* of libbpf, for tracepoint programs; 0: none */
 	char hidden[768];      /* functions whose addresses the kernel hides */
-	char *uring_ops[256];  /* names of opcodes of io_uring; NULL: the kernel has none */
+	char *ops[OPS_MAX][256]; /* names of numbers; NULL: the kernel has none */
 	struct {               /* addresses of kernel symbols, read by a thread of its own */
 		struct symbol {
 			u64 address;
@@ -295,7 +295,7 @@ void types_drop(struct probes *);
 /* Frees them, and undoes types_begin(). Call it when all objects are closed. */
 void types_end(struct probes *);
 
-/* Reads names of numbers from the kernel's types (probes_uring_op()), and frees them. */
+/* Reads names of numbers from the kernel's types (probes_op()), and frees them. */
 void ops_read(struct probes *);
 void ops_free(struct probes *);
 

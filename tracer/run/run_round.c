@@ -31,7 +31,7 @@ static int name_op(struct run *r, const struct rec_agg *rec)
 	    r->opts->whole >> LAYER_URING & 1)
 		return 0;
 	r->named[op] = true;
-	return describe_op(r->sink, r->probes, op);
+	return describe_op(r->sink, r->probes, OPS_URING, op);
 }
 
 static int on_cell(void *arg, const struct rec_agg *rec)
