@@ -39,6 +39,7 @@ INSERT INTO temp.v_stream_kind VALUES
        ('readahead', 'cache', 'READAHEAD', NULL), ('reclaim', 'cache', 'RECLAIM', NULL),
        ('fault_major', 'pagefault', 'MAJOR', NULL), ('fault_minor', 'pagefault', 'MINOR', NULL),
        ('net_send', 'nw', 'send', NULL), ('net_recv', 'nw', 'receive', NULL),
+       ('send_call', 'nw', 'send', NULL), ('recv_call', 'nw', 'receive', NULL),
        ('socket', 'nw_conn', 'SOCKET_CREATE', NULL), ('bind', 'nw_conn', 'BIND', NULL),
        ('listen', 'nw_conn', 'LISTEN', NULL), ('accept', 'nw_conn', 'ACCEPT', NULL),
        ('connect', 'nw_conn', 'CONNECT', NULL), ('shutdown', 'nw_conn', 'SHUTDOWN', NULL),
@@ -61,11 +62,28 @@ SELECT o.stream, o.kind, o.op AS operation, o.code,
        datetime((c.wall_ns + e.ts_ns) / 1000000000 + c.utc_offset_s, 'unixepoch')
            || printf('.%09d', (c.wall_ns + e.ts_ns) % 1000000000) AS timestamp,
        c.boot_ns + e.ts_ns AS mono_ns, e.rowid AS number, e.owner, e.tid, e.cpu, e.dev, e.bytes, e.size,
-       COALESCE(e.offset, 0) AS offset, e.dur_ns, e.queue_ns, e.err, e.flags, e.arg, e.op, e.sub,
-       p.pid, p.comm AS command, p.ppid, p.cmdline, p.container, f.path, f.ino, f.dev AS file_dev
+       COALESCE(e.offset, 0) AS offset, COALESCE(e.offset, 0) >> 16 & 65535 AS own_port,
+       COALESCE(e.offset, 0) & 65535 AS peer_port, e.ts_ns, e.kind AS kind_id, e.dur_ns, e.queue_ns, e.err,
+       e.flags, e.arg, e.op, e.sub,
+       p.pid, p.comm AS command, p.ppid, p.cmdline, p.container,
+       COALESCE(x.path, f.path) || COALESCE(' -> ' || x.path2, '') AS path, f.ino, f.dev AS file_dev
 FROM ask CROSS JOIN v_stream_clock c CROSS JOIN event e ON e.run = ask.run CROSS JOIN v_stream_op o ON o.id = e.kind
 LEFT JOIN process p ON p.run = e.run AND p.id = e.owner LEFT JOIN file f ON f.run = e.run AND f.id = e.file
+LEFT JOIN event_path x ON x.run = e.run AND x.ts_ns = e.ts_ns AND x.tid = e.tid
 WHERE e.owner IS NULL OR e.owner > 2;
+
+-- Words of the arguments of calls, by kind, joined by |; a number of a kind without names has none. prot: of mmap.
+CREATE TEMP TABLE v_stream_word(kind_id INTEGER, arg INTEGER, op INTEGER, arg_words TEXT, op_words TEXT,
+                                PRIMARY KEY(kind_id, arg, op)) WITHOUT ROWID;
+INSERT INTO temp.v_stream_word
+WITH used AS (SELECT DISTINCT e.kind, COALESCE(e.arg, 0) AS arg, COALESCE(e.op, 0) AS op FROM ask
+              JOIN event e ON e.run = ask.run WHERE e.kind IN (SELECT kind FROM arg_name)),
+     word AS (
+       SELECT u.kind, u.arg, u.op, n.field, group_concat(n.name, '|') AS words
+       FROM used u JOIN arg_name n ON n.kind = u.kind AND iif(n.field = 'op', u.op, u.arg) & n.mask = n.value
+       GROUP BY u.kind, u.arg, u.op, n.field)
+SELECT kind, arg, op, MAX(words) FILTER (WHERE field = 'arg'), MAX(words) FILTER (WHERE field = 'op')
+FROM word GROUP BY kind, arg, op;
 
 -- Words of flags, joined by |; NULL: none.
 CREATE TEMP TABLE v_stream_flag(flags INTEGER PRIMARY KEY, words TEXT);
@@ -77,21 +95,24 @@ FROM used u;
 
 -- Stream fs: calls on files and names. Sockets, pipes, devices of characters and pseudo files are left out. sendfile
 -- is a row of its source, copy_file_range of its target, splice of its side that is no pipe. return_value: bytes, or
--- the negative errno; NULL of an open that succeeded, whose descriptor is not recorded, as an address is not.
+-- the negative errno; NULL of an open that succeeded, whose descriptor is not recorded, as an address is not. Where
+-- layer vfs was whole, filename is what the call was given, with -> between two names, and flags are those of the call
+-- in words.
 CREATE TEMP VIEW v_stream_fs AS
 SELECT e.timestamp,
        CASE WHEN e.operation IN ('READ', 'WRITE') AND e.flags & (SELECT id FROM flag WHERE name = 'DIRECT')
             THEN 'DIO_' || e.operation ELSE e.operation END AS operation,
        e.pid, e.tid, e.command, e.path AS filename, COALESCE(e.size, 0) AS size, e.offset,
        COALESCE(e.bytes, 0) AS bytes_completed, e.ino AS inode, devno(e.file_dev) AS device,
-       COALESCE(iif(e.kind <> 'mmap', e.arg, NULL), w.words) AS flags, e.dur_ns AS duration_ns,
+       COALESCE(iif(e.kind <> 'mmap', COALESCE(n.arg_words, e.arg), NULL), w.words) AS flags, e.dur_ns AS duration_ns,
        CASE WHEN e.err THEN -e.err WHEN e.kind NOT IN ('open', 'mmap', 'mremap') THEN COALESCE(e.bytes, 0)
             END AS return_value,
-       COALESCE(e.err, 0) AS errno, iif(e.kind = 'mmap', e.op, NULL) AS mmap_prot,
-       iif(e.kind = 'mmap', e.arg, NULL) AS mmap_flags, NULL AS address, e.cmdline, e.ppid,
+       COALESCE(e.err, 0) AS errno, iif(e.kind = 'mmap' AND e.arg, n.op_words, NULL) AS mmap_prot,
+       iif(e.kind = 'mmap' AND e.arg, n.arg_words, NULL) AS mmap_flags, NULL AS address, e.cmdline, e.ppid,
        e.container AS container_id, d.fs AS fs_type, e.mono_ns
 FROM ask CROSS JOIN v_stream_event e LEFT JOIN device d ON d.run = ask.run AND d.dev = e.file_dev
 LEFT JOIN v_stream_flag w ON w.flags = e.flags
+LEFT JOIN v_stream_word n ON e.arg IS NOT NULL AND n.kind_id = e.kind_id AND n.arg = e.arg AND n.op = COALESCE(e.op, 0)
 WHERE e.stream = 'fs'
   AND COALESCE(e.sub, 0) NOT IN (SELECT id FROM sub WHERE name IN ('socket', 'pipe', 'chardev', 'pseudo', 'other'));
 
@@ -121,67 +142,107 @@ SELECT e.timestamp, e.pid, e.tid, e.command, iif(e.op, 'WRITE', 'READ') AS fault
        e.ino AS inode, e.offset, NULL AS address, devno(e.file_dev) AS dev_id
 FROM v_stream_event e WHERE e.stream = 'pagefault';
 
--- Flows by owner and ports. n: flows that have them; where there are several, a row has the ports alone.
-CREATE TEMP VIEW v_stream_flow AS
-SELECT f.owner, f.local_port * 65536 + COALESCE(f.remote_port, 0) AS ports, COUNT(*) AS n, MIN(f.protocol) AS protocol,
-       MIN(f.family) AS family, MIN(f.local) AS local, MIN(f.remote) AS remote
-FROM ask JOIN flow f ON f.run = ask.run GROUP BY 1, 2;
+-- Flows by owner and field `offset` of their events. n: flows that have them; where there are several, as in stores
+-- without numbers of flows, a row has the ports alone.
+CREATE TEMP TABLE v_stream_flow AS
+WITH f AS (
+       SELECT f.owner, (COALESCE(f.id, 0) << 32) + (f.local_port << 16) + COALESCE(f.remote_port, 0) AS offset,
+              f.protocol, f.family, f.local, f.remote
+       FROM ask JOIN flow f ON f.run = ask.run)
+SELECT owner, offset, COUNT(*) AS n, MIN(protocol) AS protocol, MIN(family) AS family, MIN(local) AS local,
+       MIN(remote) AS remote
+FROM f GROUP BY owner, offset HAVING COUNT(*) = 1;
+CREATE INDEX temp.v_stream_flow_key ON v_stream_flow(owner, offset);
 
--- Stream nw: payload that calls on sockets moved. Direction send: source is the own address. Addresses are those of
--- the flow that has the owner and the ports; NULL where several have.
-CREATE TEMP TABLE v_stream_flows AS SELECT * FROM v_stream_flow WHERE n = 1;
-CREATE INDEX temp.v_stream_flows_key ON v_stream_flows(owner, ports);
+-- Calls that send and receive (--layers net), by thread and time: what they moved are events of their own inside.
+CREATE TEMP TABLE v_stream_call AS
+SELECT e.tid, k.name = 'send_call' AS out, e.ts_ns, e.ts_ns + COALESCE(e.dur_ns, 0) AS end_ns, e.dur_ns,
+       COALESCE(e.arg, 0) AS arg, (SELECT n.arg_words FROM v_stream_word n WHERE n.kind_id = e.kind
+                                   AND n.arg = COALESCE(e.arg, 0) AND n.op = COALESCE(e.op, 0)) AS words
+FROM ask JOIN event e ON e.run = ask.run JOIN kind k ON k.id = e.kind AND k.name IN ('send_call', 'recv_call');
+CREATE INDEX temp.v_stream_call_key ON v_stream_call(out, tid, ts_ns);
+
+-- Stream nw: payload that calls on sockets moved, and, where layer net was whole, calls that failed, with size 0.
+-- Direction send: source is the own address. Addresses are those of the flow. Latency and flags are those of the call.
 CREATE TEMP VIEW v_stream_nw AS
-WITH e AS (SELECT e.*, e.operation = 'send' AS out, e.offset / 65536 AS own, e.offset % 65536 AS peer
-           FROM v_stream_event e WHERE e.stream = 'nw')
+WITH e AS (SELECT e.*, e.operation = 'send' AS out, e.kind IN ('send_call', 'recv_call') AS failed
+           FROM v_stream_event e
+           WHERE e.stream = 'nw' AND (e.kind IN ('net_send', 'net_recv') OR e.err)),
+     c AS (SELECT e.*, iif(e.failed, NULL, (SELECT c.rowid FROM v_stream_call c
+                                            WHERE c.out = e.out AND c.tid = e.tid AND c.ts_ns <= e.ts_ns
+                                            ORDER BY c.ts_ns DESC LIMIT 1)) AS call FROM e)
 SELECT e.timestamp, e.pid, e.command, upper(f.protocol) AS protocol,
        iif(f.family = 'ipv6', 6, iif(f.n, 4, NULL)) AS ip_version,
        iif(e.out, f.local, f.remote) AS source_addr, iif(e.out, f.remote, f.local) AS dest_addr,
-       iif(e.out, e.own, e.peer) AS source_port, iif(e.out, e.peer, e.own) AS dest_port, COALESCE(e.bytes, 0) AS size,
-       e.operation AS direction, e.dur_ns AS latency_ns, COALESCE(e.err, 0) AS error_code, e.arg AS msg_flags
-FROM e LEFT JOIN v_stream_flows f ON f.owner = e.owner AND f.ports = e.offset;
+       iif(e.out, e.own_port, e.peer_port) AS source_port, iif(e.out, e.peer_port, e.own_port) AS dest_port,
+       iif(e.failed, 0, COALESCE(e.bytes, 0)) AS size,
+       e.operation AS direction, COALESCE(e.dur_ns, c.dur_ns) AS latency_ns, COALESCE(e.err, 0) AS error_code,
+       iif(e.failed, COALESCE(n.arg_words, e.arg), COALESCE(c.words, c.arg)) AS msg_flags
+FROM c e LEFT JOIN v_stream_call c ON c.rowid = e.call AND c.end_ns >= e.ts_ns
+LEFT JOIN v_stream_word n ON n.kind_id = e.kind_id AND n.arg = COALESCE(e.arg, 0) AND n.op = COALESCE(e.op, 0)
+LEFT JOIN v_stream_flow f ON f.owner = e.owner AND f.offset = e.offset;
 
--- Stream nw_conn: the life of sockets (--layers net). Descriptors and types of sockets are not recorded.
+-- Stream nw_conn: the life of sockets (--layers net). A connection that its call did not wait for has a second row,
+-- CONNECT_RESULT. Descriptors are not recorded; domain and type are of SOCKET_CREATE.
 CREATE TEMP VIEW v_stream_nw_conn AS
-SELECT e.timestamp, e.operation AS event_type, e.pid, e.tid, e.command, NULL AS domain, NULL AS sock_type,
+SELECT e.timestamp, e.operation || iif(e.kind = 'connect' AND e.op, '_RESULT', '') AS event_type, e.pid, e.tid,
+       e.command, iif(e.kind = 'socket', COALESCE(n.op_words, e.op), NULL) AS domain,
+       iif(e.kind = 'socket', COALESCE(n.arg_words, e.arg), NULL) AS sock_type,
        iif(f.family = 'ipv6', 6, iif(f.n, 4, NULL)) AS ipver, f.local AS local_addr, f.remote AS remote_addr,
-       NULLIF(e.offset / 65536, 0) AS sport, NULLIF(e.offset % 65536, 0) AS dport, NULL AS fd,
-       iif(e.kind = 'listen', e.arg, NULL) AS backlog, iif(e.kind = 'shutdown', e.arg, NULL) AS shutdown_how,
+       NULLIF(e.own_port, 0) AS sport, NULLIF(e.peer_port, 0) AS dport, NULL AS fd,
+       iif(e.kind = 'listen', COALESCE(e.arg, 0), NULL) AS backlog,
+       iif(e.kind = 'shutdown', COALESCE(n.op_words, e.op), NULL) AS shutdown_how,
        e.dur_ns AS latency_ns, -COALESCE(e.err, 0) AS return_value, e.mono_ns
-FROM v_stream_event e LEFT JOIN v_stream_flows f ON f.owner = e.owner AND f.ports = e.offset
+FROM v_stream_event e LEFT JOIN v_stream_flow f ON f.owner = e.owner AND f.offset = e.offset
+LEFT JOIN v_stream_word n ON n.kind_id = e.kind_id AND n.arg = COALESCE(e.arg, 0) AND n.op = COALESCE(e.op, 0)
 WHERE e.stream = 'nw_conn';
 
--- Stream nw_epoll: waits for descriptors (--layers net). max_events: what the call had room for, ready_count: what it
--- returned. Descriptors and time-outs are not recorded.
+-- Stream nw_epoll: waits for descriptors (--layers net). max_events: what the call had room for, or the descriptors
+-- that it asked for; ready_count: how many were ready; event_mask: what was, or what epoll_ctl(2) asks for. Descriptors
+-- and time-outs are not recorded.
 CREATE TEMP VIEW v_stream_nw_epoll AS
 SELECT e.timestamp, e.operation AS event_type, e.pid, e.tid, e.command, NULL AS epoll_fd, NULL AS target_fd,
-       iif(e.kind = 'epoll_ctl', e.op, NULL) AS operation, iif(e.kind = 'epoll_ctl', e.arg, NULL) AS event_mask,
-       iif(e.kind IN ('epoll_wait', 'poll', 'select'), e.size, NULL) AS max_events,
-       iif(e.kind IN ('epoll_wait', 'poll', 'select'), COALESCE(e.bytes, 0), NULL) AS ready_count, NULL AS timeout,
+       iif(e.kind = 'epoll_ctl', COALESCE(n.op_words, e.op), NULL) AS operation,
+       CASE WHEN e.kind = 'epoll_ctl' THEN COALESCE(n.arg_words, e.arg)
+            WHEN e.kind <> 'epoll_create' AND e.op THEN COALESCE(n.op_words, e.op) END AS event_mask,
+       iif(e.kind IN ('epoll_wait', 'poll', 'select'), COALESCE(e.size, 0), NULL) AS max_events,
+       iif(e.kind IN ('epoll_wait', 'poll', 'select'), COALESCE(e.arg, 0), NULL) AS ready_count, NULL AS timeout,
        e.dur_ns AS latency_ns
-FROM v_stream_event e WHERE e.stream = 'nw_epoll';
+FROM v_stream_event e
+LEFT JOIN v_stream_word n ON n.kind_id = e.kind_id AND n.arg = COALESCE(e.arg, 0) AND n.op = COALESCE(e.op, 0)
+WHERE e.stream = 'nw_epoll';
 
--- Stream nw_sockopt: options of sockets (--layers net). Values of options are not recorded.
+-- Stream nw_sockopt: options of sockets (--layers net), by name where the name is known. Values are not recorded.
 CREATE TEMP VIEW v_stream_nw_sockopt AS
-SELECT e.timestamp, e.operation AS event_type, e.pid, e.command, NULL AS fd, e.op AS level, e.arg AS option_name,
+SELECT e.timestamp, e.operation AS event_type, e.pid, e.command, NULL AS fd,
+       COALESCE(n.op_words, e.arg >> 16) AS level, COALESCE(n.arg_words, e.arg & 65535) AS option_name,
        NULL AS optval, -COALESCE(e.err, 0) AS return_value, e.mono_ns
-FROM v_stream_event e WHERE e.stream = 'nw_sockopt';
+FROM v_stream_event e
+LEFT JOIN v_stream_word n ON n.kind_id = e.kind_id AND n.arg = COALESCE(e.arg, 0) AND n.op = COALESCE(e.op, 0)
+WHERE e.stream = 'nw_sockopt';
 
--- Stream nw_drop: packets that the kernel dropped, and segments that TCP sent again (--layers net).
+-- Stream nw_drop: packets that the kernel dropped, and segments that TCP sent again (--layers net). drop_reason: by the
+-- kernel's name; of TCP_RETRANSMIT that of the drop of its earlier copy, NULL where none was seen on this host.
 CREATE TEMP VIEW v_stream_nw_drop AS
 SELECT e.timestamp, e.operation AS event_type, e.pid, e.command, upper(f.protocol) AS proto,
        iif(f.family = 'ipv6', 6, iif(f.n, 4, NULL)) AS ipver, f.local AS src_addr, f.remote AS dst_addr,
-       NULLIF(e.offset / 65536, 0) AS sport, NULLIF(e.offset % 65536, 0) AS dport, COALESCE(e.size, e.bytes) AS skb_len,
-       iif(e.kind = 'net_drop', e.op, NULL) AS drop_reason, NULL AS tcp_state, e.mono_ns
-FROM v_stream_event e LEFT JOIN v_stream_flows f ON f.owner = e.owner AND f.ports = e.offset
+       NULLIF(e.own_port, 0) AS sport, NULLIF(e.peer_port, 0) AS dport, COALESCE(e.size, e.bytes) AS skb_len,
+       iif(e.kind = 'net_drop' OR e.op,
+           COALESCE((SELECT o.name FROM ask JOIN op_name o ON o.run = ask.run
+                     WHERE o.scope = 'drop' AND o.op = COALESCE(e.op, 0)), e.op), NULL) AS drop_reason,
+       iif(e.kind = 'retransmit', COALESCE(n.arg_words, e.arg), NULL) AS tcp_state, e.mono_ns
+FROM v_stream_event e LEFT JOIN v_stream_flow f ON f.owner = e.owner AND f.offset = e.offset
+LEFT JOIN v_stream_word n ON n.kind_id = e.kind_id AND n.arg = COALESCE(e.arg, 0) AND n.op = COALESCE(e.op, 0)
 WHERE e.stream = 'nw_drop';
 
--- Stream iouring: requests of io_uring, from submission to completion. opcode: the number within the kernel's enum
--- io_uring_op where it was recorded, else the kind. Descriptors are not recorded.
+-- Stream iouring: requests of io_uring, from submission to completion. opcode: the kernel's name where it was recorded,
+-- else the kind. Descriptors are not recorded.
 CREATE TEMP VIEW v_stream_iouring AS
 SELECT datetime((c.wall_ns + e.ts_ns) / 1000000000 + c.utc_offset_s, 'unixepoch')
            || printf('.%09d', (c.wall_ns + e.ts_ns) % 1000000000) AS timestamp,
-       p.pid, p.comm AS command, COALESCE(e.op, k.kind) AS opcode, NULL AS fd, COALESCE(e.offset, 0) AS offset,
+       p.pid, p.comm AS command, COALESCE((SELECT o.name FROM op_name o WHERE o.run = e.run AND o.scope = 'uring'
+                                             AND o.op = COALESCE(e.op, 0)), k.kind) AS opcode, NULL AS fd,
+       COALESCE(e.offset, 0) AS offset,
        COALESCE(e.size, 0) AS len, iif(e.err, -e.err, COALESCE(e.bytes, 0)) AS result,
        round(e.dur_ns / 1e6, 6) AS latency_ms, f.ino AS inode
 FROM ask CROSS JOIN v_stream_clock c CROSS JOIN event e ON e.run = ask.run
