@@ -74,7 +74,8 @@ inc_bpf/block := $(addprefix -Ibpf/,block dirty fs page task core)
 inc_bpf/fs/ext4 := $(addprefix -Ibpf/,fs/ext4 call dirty fs page task core)
 inc_bpf/fs/xfs := $(addprefix -Ibpf/,fs/xfs call dirty fs page task core)
 inc_bpf/fs/btrfs := $(addprefix -Ibpf/,fs/btrfs call dirty fs page task core)
-inc_bpf/object := $(addprefix -Ibpf/,object block call dirty fs page task core)
+inc_bpf/vfs := $(addprefix -Ibpf/,vfs page task core)
+inc_bpf/object := $(addprefix -Ibpf/,object vfs block call dirty fs page task core)
 inc_bpf/reduced := $(addprefix -Ibpf/,reduced object block call dirty fs page task core)
 includes = $(inc_$(patsubst %/,%,$(dir $1)))
 # For another architecture: make CC=aarch64-linux-gnu-gcc B=build/arm64. The kernel side is compiled for that of $(CC) (bpf/core/arch.h).
@@ -249,7 +250,7 @@ $(B)/iot-analyze: $(analyzer_obj) $(stream_obj) $(base_obj)
 	$(Q)$(CC) $(CFLAGS_ALL) $^ -o $@ $(LDFLAGS_ALL) -lcjson -lsqlite3 -lm || $(no_room)
 
 # Static, or loaded into other programs: there are no sanitizers for those.
-$(io_obj) $(random_obj) $(B)/iot-io $(B)/random-worker $(B)/forker $(B)/leaver $(B)/namer $(B)/uring-ops $(B)/faulty.so: CFLAGS_ALL := $(filter-out -fsanitize%,$(CFLAGS_ALL))
+$(io_obj) $(random_obj) $(B)/iot-io $(B)/random-worker $(B)/forker $(B)/leaver $(B)/namer $(B)/vfs-calls $(B)/uring-ops $(B)/faulty.so: CFLAGS_ALL := $(filter-out -fsanitize%,$(CFLAGS_ALL))
 
 # Static: what it reads is what it was told to read, not libraries.
 $(B)/iot-io: $(io_obj)
@@ -260,7 +261,7 @@ $(B)/random-worker: $(random_obj)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS_ALL) $(random_obj) -o $@ -static -pthread
 
-$(B)/forker $(B)/leaver $(B)/namer: $(B)/%: tests/lib/%.c Makefile | $(B)/.tools
+$(B)/forker $(B)/leaver $(B)/namer $(B)/vfs-calls: $(B)/%: tests/lib/%.c Makefile | $(B)/.tools
 	$(call say,CC,$<)
 	$(Q)$(CC) $(CFLAGS_ALL) $< -o $@ -static
 
@@ -320,7 +321,7 @@ $(B)/fuzz/base.sqlite: tests/lib/gen-run.py tests/unit/fuzz-base $(B)/iot-analyz
 
 # Programs that drive tests.
 .PHONY: drivers
-drivers: $(addprefix $(B)/,stream-tool stream-tool-asan tests/detect tests/detect-asan faulty.so faulty-run forker leaver namer random-worker stats packs netcalls uring-ops pages)
+drivers: $(addprefix $(B)/,stream-tool stream-tool-asan tests/detect tests/detect-asan faulty.so faulty-run forker leaver namer vfs-calls random-worker stats packs netcalls uring-ops pages)
 
 # A job a processor, where nobody said otherwise.
 parallel = $(if $(findstring -j,$(MAKEFLAGS)),,-j$$(nproc))

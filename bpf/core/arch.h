@@ -17,6 +17,7 @@
 
 struct user_pt_regs {
 	u64 regs[31];
+	u64 sp;
 };
 
 struct pt_regs {
@@ -37,7 +38,7 @@ struct task_struct___arm64 {
 #else
 
 struct pt_regs {
-	unsigned long di, si, dx, r10, r8, r9, ax, orig_ax, bx;
+	unsigned long di, si, dx, cx, r10, r8, r9, ax, orig_ax, bx, sp;
 };
 
 struct thread_info {
@@ -62,6 +63,32 @@ static __always_inline u64 regs_arg2(const struct pt_regs *r) { return r->user_r
 static __always_inline u64 regs_arg3(const struct pt_regs *r) { return r->user_regs.regs[3]; }
 static __always_inline u64 regs_arg4(const struct pt_regs *r) { return r->user_regs.regs[4]; }
 static __always_inline u64 regs_arg5(const struct pt_regs *r) { return r->user_regs.regs[5]; }
+
+/* Of the registers at the entry of a kernel function: argument n, from 0, of its first four, and
+ * the stack pointer; at its return: its result. By helper calls: compilers join loads from a
+ * context, and the verifier refuses those from an address that was computed. */
+static __always_inline u64 function_arg(const struct pt_regs *r, u32 n)
+{
+	switch (n) {
+	case 0:
+		return BPF_CORE_READ(r, user_regs.regs[0]);
+	case 1:
+		return BPF_CORE_READ(r, user_regs.regs[1]);
+	case 2:
+		return BPF_CORE_READ(r, user_regs.regs[2]);
+	}
+	return BPF_CORE_READ(r, user_regs.regs[3]);
+}
+
+static __always_inline u64 function_stack(const struct pt_regs *r)
+{
+	return BPF_CORE_READ(r, user_regs.sp);
+}
+
+static __always_inline u64 function_result(const struct pt_regs *r)
+{
+	return BPF_CORE_READ(r, user_regs.regs[0]);
+}
 
 /* True when the thread entered the kernel by a system call, not by a fault or an interrupt. */
 static __always_inline bool regs_in_call(const struct pt_regs *r)
@@ -126,6 +153,23 @@ static __always_inline u64 regs_arg2(const struct pt_regs *r) { return r->dx; }
 static __always_inline u64 regs_arg3(const struct pt_regs *r) { return r->r10; }
 static __always_inline u64 regs_arg4(const struct pt_regs *r) { return r->r8; }
 static __always_inline u64 regs_arg5(const struct pt_regs *r) { return r->r9; }
+
+/* As those for arm64 above. */
+static __always_inline u64 function_arg(const struct pt_regs *r, u32 n)
+{
+	switch (n) {
+	case 0:
+		return BPF_CORE_READ(r, di);
+	case 1:
+		return BPF_CORE_READ(r, si);
+	case 2:
+		return BPF_CORE_READ(r, dx);
+	}
+	return BPF_CORE_READ(r, cx);
+}
+
+static __always_inline u64 function_stack(const struct pt_regs *r) { return BPF_CORE_READ(r, sp); }
+static __always_inline u64 function_result(const struct pt_regs *r) { return BPF_CORE_READ(r, ax); }
 
 /* A fault saves its error code where a system call saves its number, and 20 (a fault on an
  * instruction) is the number of writev. Only a call that has not returned yet has -ENOSYS as its

@@ -262,6 +262,7 @@ struct dentry {
 	struct dentry *d_parent;
 	struct qstr d_name;
 	struct inode *d_inode;
+	struct super_block *d_sb;
 };
 
 struct vfsmount {
@@ -430,6 +431,8 @@ struct loop_worker {
 struct kiocb {
 	struct file *ki_filp;
 	long long ki_pos;
+	void *ki_complete; /* a function; NULL: the caller waits */
+	int ki_flags;
 };
 
 struct iov_iter {

@@ -31,7 +31,7 @@ includes() { # FILES_REGEX: "file header" lines
 }
 
 @test "kernel programs include the kernel side, and libbpf's headers for it" {
-	allowed='"([a-z_0-9]+\.(bpf\.)?h|(maps|core|net|syscall|uring|cache|page_cache|file_owner|block)\.bpf\.c|kinds\.def|fields\.def)"|<linux/[a-z_]+\.h>|<bpf/bpf_(helpers|tracing|core_read|endian)\.h>|<asm[a-z-]*/[a-z_]+\.h>'
+	allowed='"([a-z_0-9]+\.(bpf\.)?h|(maps|core|net|syscall|uring|cache|page_cache|file_owner|block|function)\.bpf\.c|kinds\.def|fields\.def|vfs\.def)"|<linux/[a-z_]+\.h>|<bpf/bpf_(helpers|tracing|core_read|endian)\.h>|<asm[a-z-]*/[a-z_]+\.h>'
 	empty "foreign includes" "$(includes '^bpf/.*\.bpf\.[ch]$' | grep -vE " ($allowed)\$" || :)"
 }
 

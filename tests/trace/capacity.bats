@@ -40,8 +40,8 @@ rows() {
 # have no owner; those of the reduced tier hold what task storage and its numbers do elsewhere.
 # Owners of cached pages are forgotten where their table is full, which leaves pages without owner.
 # Those of whole layer net (sockets.bats) are as many as closes and connections in progress, or throw out what is oldest.
-# That of when requests of libaio wrote is filled in rings.bats; control groups that are wanted are as many as were asked for.
-elsewhere="flow_owners net_closing net_connecting net_dropped_of aio_times btrfs_blocks btrfs_extents btrfs_inodes btrfs_mounts btrfs_unsent flows numbers socket_roles tasks functions cell_index spans stated xfs_checkpoints xfs_inodes xfs_items xfs_logs xfs_sync_writes want_groups want_paths on_disk uring_multi"
+# That of when requests of libaio wrote is filled in rings.bats, that of asynchronous operations of the VFS exists where that is measured; control groups that are wanted are as many as were asked for.
+elsewhere="flow_owners net_closing net_connecting net_dropped_of aio_times btrfs_blocks btrfs_extents btrfs_inodes btrfs_mounts btrfs_unsent flows numbers socket_roles tasks functions cell_index spans stated xfs_checkpoints xfs_inodes xfs_items xfs_logs xfs_sync_writes want_groups want_paths on_disk uring_multi vfs_asyncs"
 
 setup() {
 	own_run

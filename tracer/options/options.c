@@ -45,6 +45,8 @@ static const struct row {
 		"record for so long; fractions allowed (default: until the command ends, or Ctrl-C)" },
 	{ 'l', "layers", "LIST", take_layers,
 		"only these layers, comma separated, each whole; default: as without this; all: everything" },
+	{ 0, "prefer", "HOW", options_prefer,
+		"layer vfs by fentry, kprobe, or derived (default: the first that works)" },
 	{ 0, "no-events", NULL, take_no_events, "only exact sums, no record of every operation" },
 	{ 0, "light", NULL, take_light,
 		"for always: sums, owners by file, no page cache; at most 24 MiB in the kernel" },
@@ -482,6 +484,7 @@ void options_each(void (*call)(const struct completed *))
 		const char *bash, *zsh; /* scripts, as complete.h takes them */
 	} known[] = {
 		{ "layers", option_layers + LAYER_NONE + 1, true },
+		{ "prefer", option_prefers },
 		{ "latency", latency_names },
 		{ "settle", settle_names },
 		{ "format", format_names },

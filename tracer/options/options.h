@@ -62,6 +62,7 @@ struct options {
 	/* layers of which all operations are wanted, not only those that move bytes or change files */
 	u32 whole;
 	u32 cache_sample;       /* events of one span of cached pages in so many; 0: of all */
+	enum probe_prefer prefer; /* mechanism of layer vfs */
 	bool no_events;
 	bool light;             /* owners by file, no dirty ledger, small tables */
 	bool reduced;           /* measure as on older kernels */
@@ -102,6 +103,10 @@ extern const char *const option_layers[];
 /* Sets the layers from a list of names, separated by commas. Returns 0, or STATUS_USAGE after a
  * message. */
 int options_layers(struct options *, const char *list);
+/* Names of enum probe_prefer, from its second value on; then NULL. options_prefer() takes one, with
+ * the same results as options_layers(). */
+extern const char *const option_prefers[];
+int options_prefer(struct options *, const char *name);
 
 /* Chooses the format of each output, and adds standard output where --format needs it. Returns 0,
  * or STATUS_USAGE after a message. */

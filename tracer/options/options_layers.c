@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* options_layers.c - the layers that a command line names. */
+/* options_layers.c - the layers that a command line names, and how one of them is reached. */
 #include <string.h>
 #include "fail.h"
 #include "number.h"
@@ -73,4 +73,17 @@ int options_layers(struct options *o, const char *value)
 	if (o->layers == EVERY_LAYER)
 		o->layers = 0;
 	return 0;
+}
+
+const char *const option_prefers[] = { [PREFER_FENTRY - 1] = "fentry",
+	[PREFER_KPROBE - 1] = "kprobe", [PREFER_DERIVED - 1] = "derived", NULL };
+
+int options_prefer(struct options *o, const char *value)
+{
+	for (size_t i = 0; option_prefers[i]; i++)
+		if (!strcmp(value, option_prefers[i])) {
+			o->prefer = i + 1;
+			return 0;
+		}
+	return fail_usage("'%s' is not fentry, kprobe or derived", value);
 }

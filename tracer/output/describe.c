@@ -104,16 +104,34 @@ static void say_systems(struct said *s, const struct probes *p, const struct opt
 		say(s, "tier", fs, "fs", fs, !lacking, lacking ? lacking->reason : NULL);
 }
 
-/* Adds rows for layers without probes of their own, whose figures come from other layers: the VFS
- * where no probe serves it, and sockets where the kernel has no tracepoints for their bytes. */
+/* Adds a row vfs__derived where no program measures the VFS, whose figures come from calls then. */
+static void say_vfs(struct said *s, const struct probes *p, const struct options *o)
+{
+	char reason[sizeof(s->reasons[0])];
+	const char *why;
+
+	if (!wanted(o, LAYER_VFS) || probes_vfs(p, &why))
+		return;
+	snprintf(reason, sizeof(reason), "%.160s: derived from the calls, and marked so",
+		*why ? why : "no probe of its own");
+	say(s, "vfs", "derived", "vfs", "syscall,uring", false, reason);
+}
+
+/* True for programs that are listed one by one: those of the VFS are not where none is attached. */
+static bool is_listed(const struct probes *p, const struct probe_info *i)
+{
+	const char *why;
+
+	return !probes_is_vfs(i) || probes_vfs(p, &why);
+}
+
+/* Adds rows for layers without probes of their own, whose figures come from other layers: the VFS,
+ * and sockets where the kernel has no tracepoints for their bytes. */
 static void indirect(const struct probes *p, const struct options *o, struct said *s)
 {
 	struct probe_info *rows = s->rows;
 	size_t n = 0;
 
-	if (wanted(o, LAYER_VFS) && !layer_has(p, "vfs", false))
-		rows[n++] = (struct probe_info){ "vfs__derived", "vfs", "syscall,uring", false,
-			"no probe of its own: derived from the calls, and marked so" };
 	if (probes_sockets(p) == SOCKETS_ALL)
 		rows[n++] = (struct probe_info){ "net__by_call", "net", "syscall,uring", true,
 			NULL };
@@ -121,6 +139,7 @@ static void indirect(const struct probes *p, const struct options *o, struct sai
 		rows[n++] = (struct probe_info){ "core__functions", "all", probes_hidden(p), false,
 			"addresses hidden (kernel.kptr_restrict): " PROBES_HIDDEN_MEANS };
 	s->n = n;
+	say_vfs(s, p, o);
 	say_layers(s, p, o);
 	say_systems(s, p, o);
 }
@@ -240,7 +259,7 @@ int describe_probes(struct sink *s, const struct probes *p, const struct options
 	for (size_t i = 0; i < others.n && !err; i++)
 		err = describe_probe(s, &others.rows[i]);
 	for (size_t i = 0; i < n && !err; i++)
-		err = describe_probe(s, &list[i]);
+		err = is_listed(p, &list[i]) ? describe_probe(s, &list[i]) : 0;
 	return err;
 }
 
@@ -343,7 +362,8 @@ void print_probes(const struct probes *p, const struct options *o, u64 attach_ns
 		verified += list[i].verified;
 	printf("%-9s %-26s %-36s %-8s %s\n", "LAYER", "PROBE", "TARGET", "CHOSEN", "REASON");
 	for (size_t i = 0; i < n; i++)
-		print_probe(&list[i]);
+		if (is_listed(p, &list[i]))
+			print_probe(&list[i]);
 	indirect(p, o, &others);
 	for (size_t i = 0; i < others.n; i++)
 		print_probe(&others.rows[i]);

@@ -151,6 +151,8 @@ static int open_all(struct probes *p)
 			continue;
 		if (objects[i].whole && (!(objects[i].layers & p->opts.whole) || p->lacks))
 			continue;
+		if (i == OBJECT_VFS && !vfs_choose(p))
+			continue;
 		if (p->lacks) {
 			err = objects_reduce(p, i);
 			if (err)
@@ -170,7 +172,7 @@ static int open_all(struct probes *p)
 		return err;
 	for (size_t i = 0; i < n_objects; i++)
 		if (p->obj[i])
-			object_attach(p, p->obj[i]);
+			(i == OBJECT_VFS ? vfs_attach : object_attach)(p, p->obj[i]);
 	for (size_t i = 0; i < n_objects; i++)
 		if (p->obj[i])
 			copies_attach(p, p->obj[i]);
@@ -493,6 +495,7 @@ void probes_close(struct probes *p)
 	for (size_t i = 0; i < n_programs; i++)
 		bpf_link__destroy(p->link[i]);
 	copies_close(p);
+	vfs_close(p);
 	ring_close(p->ring);
 	ring_close(p->names);
 	event_batch_close(&p->batches);

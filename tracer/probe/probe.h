@@ -24,12 +24,16 @@ struct probe_table {
 };
 #define PROBE_TABLES 32
 
+/* Mechanism by which functions of the VFS are traced: the first that works, one alone, or none. */
+enum probe_prefer { PREFER_ANY, PREFER_FENTRY, PREFER_KPROBE, PREFER_DERIVED };
+
 /* Options: the layers to measure, and the processes. A process is wanted when every filter that is
  * set matches it. Processes that are not wanted share PROC_OTHER in the aggregates and have no
  * events. */
 struct probe_opts {
 	u32 layers;                 /* bit 1 << LAYER_x for each layer; 0: all */
 	u32 whole;                  /* the same, for those that are traced whole */
+	enum probe_prefer prefer;   /* for layer vfs */
 	bool events;                /* deliver events, not only aggregates */
 	bool light;                 /* owners by file, no dirty ledger, small tables */
 	u32 cache_sample;           /* as in struct iot_config */
@@ -143,6 +147,10 @@ bool probes_feed(int layer);
 const struct probe_info *probes_unfed(const struct probes *, int layer);
 /* True when the program of that name is attached. */
 bool probes_chosen(const struct probes *, const char *program);
+/* True when the VFS is measured by programs of its own; else *why is the reason, "" where the layer
+ * is not traced whole. */
+bool probes_vfs(const struct probes *, const char **why);
+bool probes_is_vfs(const struct probe_info *); /* one of those programs */
 /* Name of the n-th file system that has programs of its own; NULL: there are no more. *lacking: a
  * program of its full tier that is not attached, or waits for a mount; NULL: none. */
 const char *probes_system(const struct probes *, size_t n, const struct probe_info **lacking);

@@ -249,6 +249,8 @@ static void judge(struct probes *p, const struct bpf_program *g, int row, char *
 		snprintf(why, size, ONLY_WHOLE);
 	else if (known->twin && !p->skips)
 		snprintf(why, size, "this kernel does not skip the first");
+	else if (!strcmp(known->layer, "vfs"))
+		vfs_judge(p, known->name, why, size);
 	else if (!has_other_tracepoint(p, bpf_program__section_name(g), known->args, why, size))
 		why[0] = '\0';
 }
@@ -483,8 +485,11 @@ int objects_look(struct probes *p)
 	struct bpf_program *g;
 
 	for (size_t i = 0; i < n_objects; i++) {
-		int err = p->lacks ? objects_reduce(p, i) : 0;
+		int err;
 
+		if (i == OBJECT_VFS) /* nothing is traced whole */
+			continue;
+		err = p->lacks ? objects_reduce(p, i) : 0;
 		if (!p->lacks)
 			p->obj[i] = object_open(p, i);
 		if (err || (!p->lacks && !p->obj[i]))

@@ -11,6 +11,7 @@
 #include "ring.h"
 #include "thread.h"
 #include "tracer.h"
+#include "vfs.h"
 
 /* --- tables (probe_rows.c) --- */
 
@@ -26,7 +27,8 @@ struct object {
 	const char *reduced, *reduced_end;
 	bool whole;            /* loaded only where one of its layers is traced whole */
 };
-enum { OBJECT_MAPS, OBJECT_PAGES, OBJECT_CALLS };
+/* OBJECT_VFS: loaded only where its layer is traced whole, and a mechanism works (vfs_choose()) */
+enum { OBJECT_MAPS, OBJECT_PAGES, OBJECT_CALLS, OBJECT_VFS = 7 };
 /* followed by the name of a file system, with which the names of its programs begin */
 #define FS_OBJECT "fs_"
 #define MAX_OBJECTS 16
@@ -66,7 +68,7 @@ struct program {
 	bool full, twin, reduced, most, spare, heavy, light, whole;
 	const char *or;
 };
-#define MAX_PROGRAMS 192
+#define MAX_PROGRAMS 256
 extern const struct program programs[];
 extern const size_t n_programs;
 /* Row of a program; -1: none. */
@@ -120,6 +122,17 @@ struct function_row {
 extern const struct function_row function_rows[];
 extern const size_t n_function_rows;
 
+/* Functions of the VFS by number (enum vfs_function). what: VFS_WHAT(); moves: without it bytes
+ * would be missing. */
+struct vfs_row {
+	const char *name;
+	u64 what;
+	bool moves;
+};
+extern const struct vfs_row vfs_functions[];
+/* Number of the function of that name; -1: none. */
+int vfs_function(const char *name);
+
 /* --- state --- */
 
 #define MAX_MAPS 192
@@ -158,7 +171,7 @@ struct probes {
 	size_t n_maps;
 	struct btf *vmlinux;   /* types of the kernel; NULL: freed */
 	struct types *types;   /* tracepoints among them; NULL: not read yet, or freed */
-	int handler;           /* of libbpf, for tracepoint programs; 0: none */
+	int handlers[3];       /* of libbpf, for programs that types_begin() names; 0: none */
 	char hidden[768];      /* functions whose addresses the kernel hides */
 	char *ops[OPS_MAX][256]; /* names of numbers; NULL: the kernel has none */
 	struct {               /* addresses of kernel symbols, read by a thread of its own */
@@ -198,6 +211,17 @@ struct probes {
 	struct each cells;             /* of struct iot_cell */
 	u64 *free_cells;
 	struct iot_fold *folds;
+	struct vfs {           /* how the VFS is measured (probe_vfs.c) */
+		u8 may;                /* 1 << VFS_BY_x: mechanisms that may be used */
+		bool measured;
+		char why[320];         /* reason why it is not measured */
+		struct vfs_at {
+			u32 id;        /* number of the function in the types; 0: not there */
+			int module;    /* as in struct tracepoint */
+			u8 by;         /* enum vfs_by */
+			struct bpf_link *entry, *end;
+		} at[VFS_FUNCTIONS];
+	} vfs;
 	pid_t watcher; /* process that loads programs of file systems mounted later; 0: none */
 	int watcher_pipe;      /* asks it for its skips; closing ends it */
 	struct late_denied *late_denied; /* refusals in that process, in shared memory */
@@ -290,6 +314,9 @@ int tracepoint_args(const struct tracepoint *);
 /* Makes libbpf ask here for the targets of programs. Call it before the first object is opened.
  * Returns 0 or a negative errno after a message. */
 int types_begin(struct probes *);
+/* Calls body for each function of the kernel and its modules that is in their types. */
+void types_each_function(struct probes *, void (*body)(struct probes *, const char *name,
+	const struct tracepoint *at));
 /* Frees the kernel's types, several megabytes; they are read again when they are needed. */
 void types_drop(struct probes *);
 /* Frees them, and undoes types_begin(). Call it when all objects are closed. */
@@ -298,6 +325,16 @@ void types_end(struct probes *);
 /* Reads names of numbers from the kernel's types (probes_op()), and frees them. */
 void ops_read(struct probes *);
 void ops_free(struct probes *);
+enum vfs_by { VFS_BY_NONE, VFS_BY_FENTRY, VFS_BY_KPROBE };
+/* Chooses how functions of the VFS are reached, by trying. Returns false where none is: then the
+ * VFS is derived, and object OBJECT_VFS is not needed. */
+bool vfs_choose(struct probes *);
+/* Sets why a program of the VFS is left out; "": it is not. */
+void vfs_judge(const struct probes *, const char *program, char *why, size_t size);
+/* Attaches the programs of the loaded object. Where a function that moves bytes cannot be reached
+ * all are detached, and the VFS is derived. */
+void vfs_attach(struct probes *, struct bpf_object *);
+void vfs_close(struct probes *);
 
 /* object_open() opens an object; objects_load() loads all opened ones, without the programs that
  * this kernel cannot have. */

@@ -465,6 +465,7 @@ int probes_losses(struct probes *p, u64 n[LOSS_MAX])
 	n[LOSS_LOOK] = ask_given_up();
 	n[LOSS_LATE] = p->late;
 	n[LOSS_SKIPPED] = misses[LOSS_SKIPPED];
+	n[LOSS_VFS_MISSED] += misses[LOSS_VFS_MISSED];
 	n[LOSS_SKIPPED_CALL] = misses[p->skips ? LOSS_SKIPPED_CALL : SKIPPED_FIRST];
 	denied_losses(p, n);
 	return 0;

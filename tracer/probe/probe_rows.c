@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include "probe_parts.h"
+#include "vfs.h"
 
 /* Each object is included in the executable as bytes, between two symbols. */
 #define CARRY_FILE(name, file) \
@@ -28,6 +29,7 @@ CARRY_BOTH(cached);
 CARRY_BOTH(fs_ext4);
 CARRY_BOTH(fs_xfs);
 CARRY_BOTH(fs_btrfs);
+CARRY_BOTH(vfs);
 CARRY(reduced_maps);
 CARRY(reduced_calls);
 CARRY(reduced_block);
@@ -45,6 +47,7 @@ const struct object objects[] = {
 	{ OBJECT(fs_ext4, 1 << LAYER_FS | 1 << LAYER_BLOCK, "ext4") },
 	{ OBJECT(fs_xfs, 1 << LAYER_FS | 1 << LAYER_BLOCK, "xfs") },
 	{ OBJECT(fs_btrfs, 1 << LAYER_FS | 1 << LAYER_BLOCK, "btrfs") },
+	{ OBJECT(vfs, 1 << LAYER_VFS, NULL) }, /* OBJECT_VFS */
 };
 const size_t n_objects = N_OF(objects);
 
@@ -177,6 +180,14 @@ const struct program programs[] = {
 	{ "uring__complete_args", "uring", 7, false }, /* since 6.0, until 6.14 */
 	{ "uring__sweep", "uring", 0, false, .spare = true }, /* since 5.14; called by the tracer */
 	{ "aio__sweep", "syscall", 0, false, .spare = true }, /* since 5.14; called by the tracer */
+	/* each function of vfs.def by fentry and fexit; of others by one pair of kprobes */
+#define VFS_ROW(name) { name, "vfs", 0, false, .spare = true, .whole = true },
+#define VFS(function, kind, from, arg) \
+	VFS_ROW("vfs__" #function) VFS_ROW("vfs__" #function "_end")
+#define COMPLETION(function) VFS_ROW("vfs__" #function)
+#include "vfs.def"
+	VFS_ROW("vfs__kprobe")
+	VFS_ROW("vfs__kprobe_end")
 };
 const size_t n_programs = N_OF(programs);
 
@@ -356,6 +367,26 @@ const struct function_row function_rows[] = {
 	{ "raid5_end_write_request", FN_STRIPE },
 };
 const size_t n_function_rows = N_OF(function_rows);
+
+const struct vfs_row vfs_functions[] = {
+#define VFS(function, kind, from, arg) [VFS_FN_##function] = { #function, \
+	VFS_WHAT(VFS_FN_##function, KIND_VFS_##kind, VFS_FROM_##from, arg), false },
+#define MOVES(function, kind) [VFS_FN_##function] = { #function, \
+	VFS_WHAT(VFS_FN_##function, KIND_VFS_##kind, VFS_FROM_KIOCB, 0), true },
+#define COMPLETION(function) [VFS_FN_##function] = { #function, \
+	VFS_WHAT(VFS_FN_##function, KIND_NONE, VFS_FROM_COMPLETION, 0), true },
+#include "vfs.def"
+};
+_Static_assert(VFS_FUNCTIONS <= 256, "VFS_FUNCTION_OF() has eight bits");
+
+/* Asked for each function of the kernel: most begin with another letter than one of ours. */
+int vfs_function(const char *name)
+{
+	for (size_t i = 0; i < VFS_FUNCTIONS; i++)
+		if (*name == *vfs_functions[i].name && !strcmp(name, vfs_functions[i].name))
+			return i;
+	return -1;
+}
 
 int program_row(const char *name)
 {

@@ -31,7 +31,9 @@ static void add_misses(const struct bpf_prog_info *info, u64 *n)
 		/* a call without its time; a copy, which another copy follows or whose loss the
 		 * first one counts */
 		return;
-	if (!strcmp(info->name, "syscall__exit"))
+	if (!strncmp(info->name, "vfs__", strlen("vfs__")))
+		n[LOSS_VFS_MISSED] += info->recursion_misses;
+	else if (!strcmp(info->name, "syscall__exit"))
 		n[SKIPPED_FIRST] += info->recursion_misses;
 	else if (!strncmp(info->name, "syscall__exit", strlen("syscall__exit")))
 		n[LOSS_SKIPPED_CALL] += info->recursion_misses;

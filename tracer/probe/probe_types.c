@@ -150,6 +150,18 @@ static bool types_read(struct probes *p)
 	return p->types;
 }
 
+static void each_function(struct probes *p, const struct btf *b, u32 from, int module,
+	void (*body)(struct probes *, const char *name, const struct tracepoint *at))
+{
+	for (u32 id = from, n = btf__type_cnt(b); id < n; id++) {
+		const struct btf_type *t = btf__type_by_id(b, id);
+
+		if (btf_is_func(t))
+			body(p, btf__name_by_offset(b, t->name_off),
+				&(struct tracepoint){ b, id, module });
+	}
+}
+
 static const struct known *find(const struct types *y, const char *name)
 {
 	const struct known key = { .name = name };
@@ -173,6 +185,21 @@ bool tracepoint_find(struct probes *p, const char *name, struct tracepoint *out)
 		*out = k->t;
 	pthread_mutex_unlock(&types_lock);
 	return k;
+}
+
+void types_each_function(struct probes *p, void (*body)(struct probes *, const char *name,
+	const struct tracepoint *at))
+{
+	pthread_mutex_lock(&types_lock);
+	if (types_read(p)) {
+		if (!p->types->modules_read)
+			add_modules(p);
+		each_function(p, p->vmlinux, 1, 0, body);
+		for (size_t n = 0; n < p->types->n_modules; n++)
+			each_function(p, p->types->module[n].types, btf__type_cnt(p->vmlinux),
+				p->types->module[n].fd, body);
+	}
+	pthread_mutex_unlock(&types_lock);
 }
 
 int tracepoint_args(const struct tracepoint *tp)
@@ -206,9 +233,21 @@ void types_drop(struct probes *p)
 	malloc_trim(0);
 }
 
-/* --- handler of libbpf for tracepoint programs --- */
+/* --- handlers of libbpf for programs whose targets are types of the kernel --- */
 
-/* Sets the tracepoint of a program; a copy has that of its first program. */
+/* Target of a program of type fentry or fexit, by its section name. False: it is not known. */
+static bool function_find(const struct probes *p, const char *section, struct tracepoint *out)
+{
+	const char *name = strchr(section, '/');
+	int n = name ? vfs_function(name + 1) : -1;
+
+	if (n < 0 || !p->vfs.at[n].id)
+		return false;
+	*out = (struct tracepoint){ .id = p->vfs.at[n].id, .module = p->vfs.at[n].module };
+	return true;
+}
+
+/* Sets the target of a program; a copy has that of its first program. */
 static int on_load(struct bpf_program *g, struct bpf_prog_load_opts *opts, long probes)
 {
 	struct probes *p = (struct probes *)probes;
@@ -217,7 +256,8 @@ static int on_load(struct bpf_program *g, struct bpf_prog_load_opts *opts, long 
 	const char *target = row >= 0 ? strchr(p->target[row], '/') : NULL;
 	struct tracepoint t;
 
-	if (!target || !tracepoint_find(p, target + 1, &t))
+	if (!target || !(strncmp(p->target[row], TRACEPOINT, strlen(TRACEPOINT)) ?
+			 function_find(p, p->target[row], &t) : tracepoint_find(p, target + 1, &t)))
 		return -ESRCH;
 	opts->attach_btf_id = t.id;
 	opts->attach_btf_obj_fd = t.module;
@@ -233,17 +273,30 @@ static int on_attach(const struct bpf_program *g, long probes, struct bpf_link *
 
 int types_begin(struct probes *p)
 {
+	static const struct {
+		const char *section;
+		enum bpf_attach_type type;
+	} rows[] = { { "tp_btf+", BPF_TRACE_RAW_TP }, { "fentry+", BPF_TRACE_FENTRY },
+		{ "fexit+", BPF_TRACE_FEXIT } };
 	LIBBPF_OPTS(libbpf_prog_handler_opts, opts, .cookie = (long)p,
 		.prog_prepare_load_fn = on_load, .prog_attach_fn = on_attach);
 
-	p->handler = libbpf_register_prog_handler("tp_btf+", BPF_PROG_TYPE_TRACING,
-		BPF_TRACE_RAW_TP, &opts);
-	return p->handler < 0 ? fail(p->handler, "cannot tell libbpf how programs are loaded") : 0;
+	_Static_assert(N_OF(rows) == N_OF(p->handlers), "each row has a handler");
+	for (size_t i = 0; i < N_OF(rows); i++) {
+		int n = libbpf_register_prog_handler(rows[i].section, BPF_PROG_TYPE_TRACING,
+			rows[i].type, &opts);
+
+		if (n < 0)
+			return fail(n, "cannot tell libbpf how programs are loaded");
+		p->handlers[i] = n;
+	}
+	return 0;
 }
 
 void types_end(struct probes *p)
 {
-	if (p->handler > 0)
-		libbpf_unregister_prog_handler(p->handler);
+	for (size_t i = 0; i < N_OF(p->handlers); i++)
+		if (p->handlers[i] > 0)
+			libbpf_unregister_prog_handler(p->handlers[i]);
 	types_drop(p);
 }

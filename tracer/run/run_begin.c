@@ -24,8 +24,8 @@
 static void fill_probe_opts(const struct options *o, struct probe_opts *p)
 {
 	*p = (struct probe_opts){
-		.layers = o->layers, .whole = o->whole, .events = !o->no_events, .latency = o->latency,
-			.cache_sample = o->cache_sample,
+		.layers = o->layers, .whole = o->whole, .prefer = o->prefer, .events = !o->no_events,
+			.latency = o->latency, .cache_sample = o->cache_sample,
 			.light = o->light,
 			.ring_bytes = o->ring_bytes, .reduced = o->reduced,
 		.by_pid = options_by_pid(o), .by_group = o->groups.n > 0, .dev = o->dev,
@@ -235,6 +235,18 @@ static int check_denied(const struct run *r)
 				       probes_cure(probes_denied(r->probes, 0))) : 0;
 }
 
+/* Says so where the VFS is not measured by the mechanism that was asked for. */
+static void note_vfs(const struct run *r)
+{
+	const struct options *o = r->opts;
+	const char *why;
+
+	if (o->prefer == PREFER_ANY || o->prefer == PREFER_DERIVED || probes_vfs(r->probes, &why))
+		return;
+	note("--prefer %s: %s: layer vfs is derived from the calls", option_prefers[o->prefer - 1],
+		*why ? why : "--layers does not name vfs");
+}
+
 /* True where only the requests of disks tell what was used: without calls, or without the changes
  * that file systems make besides bytes. */
 static bool by_disk(const struct run *r)
@@ -272,6 +284,8 @@ int run_prepare(struct run *r)
 	    (o->sample_ns && samples_new(&r->samples, o->sample_ns)))
 		return STATUS_FAILED;
 	status = open_probes(r) ?: check_denied(r);
+	if (!status)
+		note_vfs(r);
 	if (!status && (aggregate_new(&r->aggregates, by_disk(r)) || prepare_processes(r)))
 		status = STATUS_FAILED;
 	stop_wait(0);

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: GPL-3.0-only
+# vfs.bats - layer vfs measured, operation by operation, by each mechanism: in a guest, whose kernel has them; and what a kernel that
+# refuses them is told. One guest serves all tests of one kernel.
+
+load ../lib/helper
+
+setup() { cd "$root"; }
+
+# Runs tests/lib/vfs-guest once for both mechanisms; what each prints follows a line "== MECHANISM". Layer block knows whom loop devices serve.
+measured() {
+	need_root
+	need qemu-system-x86_64 qemu-system-x86
+	need busybox busybox-static
+	need cpio cpio
+	need fio fio
+	"$root/tests/vm/fetch" 6.1 >/dev/null || skip "kernel 6.1 is missing: no download"
+	[ -e "$BATS_FILE_TMPDIR/said" ] && return
+	make -s build/vfs-calls
+	# shellcheck disable=SC2016 # the guest's shell
+	tests/vm/run -t 600 -m 2G 6.1 -- bash -c 'for how in fentry kprobe; do echo "== $how"; tests/lib/vfs-guest $how vfs,block; done' \
+		>"$BATS_FILE_TMPDIR/said" 2>"$BATS_FILE_TMPDIR/errors" || fail "the guest: $(tail -n 20 "$BATS_FILE_TMPDIR/errors")"
+}
+
+of() { # MECHANISM WORDS: the rest of the lines that begin with these words
+	sed -n "/^== $1\$/,/^== /p" "$BATS_FILE_TMPDIR/said" | sed -n "s/^$2 //p"
+}
+
+each() { # FUNCTION
+	local how
+
+	measured
+	for how in fentry kprobe; do
+		"$1" "$how"
+	done
+}
+
+by_it() { # MECHANISM
+	[[ " $(of "$1" 'fact layers') " = *[,\ ]vfs[,\ ]* ]] || fail "$1: layer vfs is not measured: $(of "$1" 'fact missing')"
+	same "$1: target" "$(of "$1" 'fact programs vfs__vfs_unlink')" "$1/vfs_unlink"
+	same "$1: lost" "$(of "$1" 'fact lost')" 0
+	same "$1: untimed" "$(of "$1" 'fact untimed')" 0
+}
+
+@test "6.1 measures the VFS by fentry, and by kprobe where that is preferred" { each by_it; }
+
+equal() { # MECHANISM
+	same "$1: kinds" "$(of "$1" wanted | wc -l)" 29
+	same "$1: operations and bytes" "$(of "$1" had)" "$(of "$1" wanted)"
+}
+
+@test "under 6.1 each of 29 operations has as many, and as many bytes, as were made" { each equal; }
+
+asked() { # MECHANISM
+	same "$1: libaio and io_uring" "$(of "$1" 'asked fio')" "vfs_dio_write 78 319488
+vfs_write 78 319488"
+}
+
+@test "under 6.1 asynchronous writes are counted when they complete: 37 and 41" { each asked; }
+
+kernels() { # MECHANISM
+	local core dumped
+
+	same "$1: loop" "$(of "$1" 'kernel dd vfs_write loopback' | awk '{ print $2 }')" $((17 * 65536))
+	core=$(of "$1" 'fact core')
+	dumped=$(of "$1" 'kernel dumped vfs_write none' | awk '{ print $2 }')
+	between "$1: bytes of the core dump" "${dumped:-0}" 4096 "$core"
+}
+
+@test "under 6.1 a loop device and a core dump have operations, and whom they serve" { each kernels; }
+
+@test "a mechanism that the kernel refuses is named with the reason; the run is derived" {
+	need_root
+	own_run
+	"$trace" --layers default,vfs --prefer derived -o chosen.sqlite -- true
+	same "asked for" "$(sqlite3 chosen.sqlite "SELECT reason FROM probe WHERE name = 'vfs__derived'")" "so was asked for: derived from the calls, and marked so"
+	run "$trace" --layers default,vfs --prefer fentry -o run.sqlite -- true
+	same "status" "$status" 0
+	[ "$(sqlite3 run.sqlite "SELECT COUNT(*) FROM probe WHERE name = 'vfs__derived'")" = 1 ] || skip "a kernel that refuses fentry is missing"
+	[[ $output = *"--prefer fentry: fentry: "*": layer vfs is derived from the calls"* ]]
+	same "measured" "$(sqlite3 run.sqlite "SELECT layers FROM run WHERE ',' || layers || ',' LIKE '%,vfs,%'")" ""
+	run "$trace" --prefer never -- true
+	same "status" "$status" 2
+}
