@@ -143,6 +143,17 @@ processes_agree() {
 	with_fs ext4 128M -- body
 }
 
+@test "aggregates that the index has no element for are counted, and given back" {
+	body() {
+		traced --no-events --table cell_index=64 -- sh -c 'for i in $(seq 40); do dd if=/dev/zero of=$IOT_MNT/f$i bs=1009 count=17 conv=fsync status=none; done; sleep 3'
+		nothing_lost
+		same "S of 40 programs" "$(total bytes "kind = 'write' AND comm = 'dd'")" $((40 * 17 * 1009))
+		same "data" "$(written "cause = 'data' AND comm = 'dd'")" $((40 * 5 * 4096))
+		[ "$(sql "SELECT COUNT(*) FROM agg_total")" -gt 64 ] || fail "the index had room for all"
+	}
+	with_fs ext4 64M -- body
+}
+
 @test "a table that does not exist, or whose size is nobody's choice, is refused" {
 	for table in nothing=4096 groups=4096 cells=1 cells=x cells; do
 		run "$trace" --table "$table" --no-events -o - -- true

@@ -154,16 +154,16 @@ static u32 by_whole(const struct probes *p, const char *map)
  * object. */
 u32 map_entries(const struct probes *p, const char *map)
 {
-	u32 part = 1, n;
+	u32 part = 1, n = size_asked(p, map);
 
-	for (size_t i = 0; i < N_OF(sized_as); i++) {
+	for (size_t i = 0; i < N_OF(sized_as) && !n; i++) {
 		if (strcmp(map, sized_as[i].map))
 			continue;
 		map = sized_as[i].as;
 		part = sized_as[i].part;
 		break;
 	}
-	n = size_asked(p, map) ?: by_light(p, map) ?: by_whole(p, map) ?: by_machine(p, map);
+	n = n ?: size_asked(p, map) ?: by_light(p, map) ?: by_whole(p, map) ?: by_machine(p, map);
 	if (has_sets(map))
 		n = whole_sets(n);
 	return n / part;

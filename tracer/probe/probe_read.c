@@ -162,15 +162,20 @@ bool probes_cells_scarce(const struct probes *p)
 	return p->state->used_cells > p->max_cells / 2;
 }
 
-/* A number that lost the race for its key keeps the key for a moment without being in the index. */
+/* A number that lost the race for its key keeps the key for a moment without being in the index. An
+ * open one without an element there was found by the cache alone (cell_insert()). */
 bool probes_cell_close(struct probes *p, u32 n)
 {
 	struct iot_cell_key key = p->cell_slots[n].key;
 	int fd = map_fd(p, "cell_index");
 	u32 at;
 
-	if (bpf_map_lookup_elem(fd, &key, &at) || at != n)
-		return false;
+	if (bpf_map_lookup_elem(fd, &key, &at) || at != n) {
+		if (p->lacks || p->cell_slots[n].used != IOT_CELL_OPEN)
+			return false;
+		__atomic_store_n(&p->cell_slots[n].used, IOT_CELL_CLOSED, __ATOMIC_RELEASE);
+		return true;
+	}
 	__atomic_store_n(&p->cell_slots[n].used, IOT_CELL_CLOSED, __ATOMIC_RELEASE);
 	return !bpf_map_delete_elem(fd, &key);
 }
