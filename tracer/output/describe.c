@@ -29,6 +29,15 @@ static const struct {
 #include "kinds.def"
 };
 
+static const struct {
+	const char *name;
+	u8 kind;
+} operations[] = {
+#define KIND(sym, layer, name, dir, text, doc) { LAYER_##layer == LAYER_VFS ? name : NULL, \
+	KIND_##sym },
+#include "kinds.def"
+};
+
 static bool wanted(const struct options *o, int layer)
 {
 	return !o->layers || o->layers & 1u << layer;
@@ -47,7 +56,7 @@ static bool layer_has(const struct probes *p, const char *layer, bool chosen)
 
 #define RING_HEADER 8          /* bytes that the kernel puts before each record of a ring */
 #define RING_MOST (1ull << 30) /* largest value of --ring */
-#define MAX_INDIRECT 32
+#define MAX_INDIRECT 64
 
 /* Facts about a run in addition to its probes, in rows like those of probes. */
 struct said {
@@ -104,14 +113,28 @@ static void say_systems(struct said *s, const struct probes *p, const struct opt
 		say(s, "tier", fs, "fs", fs, !lacking, lacking ? lacking->reason : NULL);
 }
 
+/* Adds a row operation__NAME for each operation of the VFS that no attached program measures. */
+static void say_operations(struct said *s, const struct probes *p)
+{
+	const char *why;
+
+	for (size_t i = 0; i < N_OF(operations); i++)
+		if (operations[i].name && !probes_vfs_has(p, operations[i].kind, &why))
+			say(s, "operation", operations[i].name, "vfs", "syscall,uring", false, why);
+}
+
 /* Adds a row vfs__derived where no program measures the VFS, whose figures come from calls then. */
 static void say_vfs(struct said *s, const struct probes *p, const struct options *o)
 {
 	char reason[sizeof(s->reasons[0])];
 	const char *why;
 
-	if (!wanted(o, LAYER_VFS) || probes_vfs(p, &why))
+	if (!wanted(o, LAYER_VFS))
 		return;
+	if (probes_vfs(p, &why)) {
+		say_operations(s, p);
+		return;
+	}
 	snprintf(reason, sizeof(reason), "%.160s: derived from the calls, and marked so",
 		*why ? why : "no probe of its own");
 	say(s, "vfs", "derived", "vfs", "syscall,uring", false, reason);

@@ -150,6 +150,9 @@ bool probes_chosen(const struct probes *, const char *program);
 /* True when the VFS is measured by programs of its own; else *why is the reason, "" where the layer
  * is not traced whole. */
 bool probes_vfs(const struct probes *, const char **why);
+/* True when a function of an operation (kind of layer VFS) is traced, where the VFS is measured; else
+ * *why is the reason. */
+bool probes_vfs_has(const struct probes *, u8 kind, const char **why);
 bool probes_is_vfs(const struct probe_info *); /* one of those programs */
 /* Name of the n-th file system that has programs of its own; NULL: there are no more. *lacking: a
  * program of its full tier that is not attached, or waits for a mount; NULL: none. */

@@ -299,6 +299,24 @@ bool probes_vfs(const struct probes *p, const char **why)
 	return p->vfs.measured;
 }
 
+bool probes_vfs_has(const struct probes *p, u8 kind, const char **why)
+{
+	/* kinds that are counted by functions of another one */
+	u8 of = kind == KIND_VFS_DIO_READ ? KIND_VFS_READ :
+		kind == KIND_VFS_DIO_WRITE ? KIND_VFS_WRITE :
+		kind == KIND_VFS_MSYNC ? KIND_VFS_FSYNC : kind;
+
+	*why = "the VFS has no function of its own for it";
+	for (size_t i = 0; i < VFS_FUNCTIONS; i++) {
+		if (VFS_KIND_OF(vfs_functions[i].what) != of)
+			continue;
+		if (p->vfs.at[i].by)
+			return true;
+		*why = "no function of it can be traced";
+	}
+	return false;
+}
+
 bool probes_is_vfs(const struct probe_info *one)
 {
 	return !strncmp(one->name, PREFIX, strlen(PREFIX));
