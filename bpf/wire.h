@@ -216,6 +216,8 @@ enum iot_path_what {
 	PATH_RELATIVE = 1 << 4, /* base: the folder that it begins at */
 	PATH_UNREAD = 1 << 5,  /* it could not be read */
 	PATH_PLAIN = 1 << 6,   /* a text that is no path of its own, of symlink() */
+	PATH_REQUEST = 1 << 7, /* of a request of io_uring */
+	PATH_KERNEL = 1 << 8,  /* the text was in memory of the kernel */
 };
 #define IOT_CALL_PATH_MAX 4096 /* with the final NUL, as the kernel limits it */
 

@@ -26,6 +26,7 @@ bool args_recorded(u8 kind, u32 layers);
 struct arg_name {
 	u8 kind;
 	const char *field;      /* arg or op */
+	int op;                 /* only of requests with this opcode; -1: of all of the kind */
 	u32 mask, value;
 	const char *name;
 };

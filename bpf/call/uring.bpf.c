@@ -3,7 +3,7 @@
  * ring belong to its process, so the current process is the owner also in polling threads and
  * workers.
  */
-#include "uring_whole.bpf.h"
+#include "uring_paths.bpf.h"
 #include "net.bpf.h"
 #include "readahead.bpf.h"
 #include "program_copies.bpf.h"
@@ -179,6 +179,8 @@ static __always_inline int submit(struct io_kiocb *r)
 		uring_multi_add((u64)ring, req, u);
 	if (!uring_enter(req, u) && u->proc >= PROC_FIRST && (moves || uring_whole()))
 		lose(LOSS_URING_TABLE);
+	if (uring_whole() && wants_event(u->proc))
+		uring_send_paths(c, req, u);
 	return 0;
 }
 
@@ -194,6 +196,39 @@ SEC("tp_btf/io_uring_submit_sqe")
 int PROBE(uring__submit_sqe, struct io_kiocb *req)
 {
 	return submit(req);
+}
+
+/* A request that the kernel refuses before it submits it: its completion follows. It has no file,
+ * and moves nothing. */
+static __always_inline int refuse(const struct io_uring_sqe *entry, u64 req)
+{
+	struct task_struct *t = current_task();
+	struct task_ctx *c;
+	struct uring_request *u;
+	u32 copy = copy_working();
+
+	if (!entry || !req || !gate_open() || t->tgid == cfg.self_pid)
+		return 0;
+	c = ctx_make();
+	u = bpf_map_lookup_elem(&uring_new, &copy);
+	if (!c || !u)
+		return 0;
+	used_again(req);
+	__builtin_memset(u, 0, sizeof(*u));
+	u->proc = proc_current(c);
+	u->tid = current_thread();
+	filesum_comm(u->comm);
+	u->ts_ns = bpf_ktime_get_ns();
+	uring_refused(c, entry, u);
+	if (!uring_enter(req, u) && u->proc >= PROC_FIRST)
+		lose(LOSS_URING_TABLE);
+	return 0;
+}
+
+SEC("tp_btf/io_uring_req_failed")
+int PROBE(uring__refused, struct io_uring_sqe *sqe, struct io_kiocb *req)
+{
+	return refuse(sqe, (u64)req);
 }
 
 SEC("tp_btf/io_uring_queue_async_work")

@@ -96,6 +96,21 @@ static __always_inline u32 flags_of_entry(const struct sqe_begin *e)
 	return flags;
 }
 
+/* Fills in flags, argument and size of a request. */
+static __always_inline void uring_of_entry(const struct sqe_begin *e, struct uring_request *u)
+{
+	u32 op = uring_op(e->opcode)->flags;
+
+	u->flags |= flags_of_entry(e);
+	u->arg = op & OP_LENGTH ? e->len : e->op_flags;
+	if (e->opcode == IORING_OP_OPENAT2) /* struct open_how begins with its flags */
+		bpf_probe_read_user(&u->arg, sizeof(u->arg), (void *)e->off);
+	if (e->opcode == IORING_OP_UNLINKAT && e->op_flags & AT_REMOVEDIR)
+		u->to.type = SUB_FT_DIR;
+	if (op & OP_BYTES)
+		u->size = e->len;
+}
+
 /* Notes what the submission entry of a request says. req_flags: of the request, which has
  * IOSQE_ASYNC also where the kernel has set it, because the operation always needs a worker or
  * another request drains. Returns the descriptor of an operation with OP_FD; -1: none. */
@@ -105,12 +120,9 @@ static __noinline int uring_note_entry(u64 ring, u64 req, struct uring_request *
 
 	if (!sqe_read(ring, req, &e))
 		return -1;
-	u->flags |= flags_of_entry(&e);
+	uring_of_entry(&e, u);
 	if (req_flags & IOSQE_ASYNC && !(e.flags & IOSQE_ASYNC))
 		u->flags |= FLAG_BLOCKS;
-	u->arg = uring_op(e.opcode)->flags & OP_LENGTH ? e.len : e.op_flags;
-	if (uring_op(e.opcode)->flags & OP_BYTES)
-		u->size = e.len;
 	u->multi |= is_multi(&e);
 	if (uring_op(e.opcode)->flags & (OP_FD | OP_OPENS))
 		u->slot = e.file_index;

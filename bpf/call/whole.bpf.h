@@ -13,6 +13,8 @@
 #include "vm_area.bpf.h"
 
 #define VFS_WHOLE (!REDUCED && cfg.whole >> LAYER_VFS & 1)
+/* Paths of calls, or of requests of io_uring. */
+#define PATHS_WHOLE (!REDUCED && cfg.whole & (1 << LAYER_VFS | 1 << LAYER_URING))
 
 #ifndef AT_REMOVEDIR
 #define AT_REMOVEDIR 0x200
@@ -42,7 +44,7 @@ static __always_inline const volatile struct iot_args *args_of(u64 nr)
 }
 
 /* The path that is being built on a processor; `type` is 0 while none is. Created only where layer
- * vfs is whole. */
+ * vfs or uring is whole. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
@@ -139,8 +141,29 @@ static __always_inline void path_base(struct iot_call_path *p, struct path_walk 
 	bpf_loop(2 * IOT_PATH_PARTS, path_part, w, 0);
 }
 
-/* Sends one path of the call in the context, or the name of an attribute. text: its address, 0:
- * only the folder. what: bits of enum iot_path_what. */
+/* Reads the text of a path, which a call has in memory of the process, and a request in that of the
+ * kernel. As bpf_probe_read_user_str(). */
+static __always_inline long text_read(struct iot_call_path *p, u64 len, u64 text, u32 what)
+{
+	char *to = (char *)p + offsetof(struct iot_call_path, base.buf) + len;
+
+	return what & PATH_KERNEL ?
+	       bpf_probe_read_kernel_str(to, IOT_CALL_PATH_MAX, (void *)text) :
+	       bpf_probe_read_user_str(to, IOT_CALL_PATH_MAX, (void *)text);
+}
+
+/* The first byte of a text; below 0: it is not in memory. */
+static __always_inline s32 text_first(u64 text, u32 what)
+{
+	char first = 0;
+	long err = what & PATH_KERNEL ? bpf_probe_read_kernel(&first, 1, (void *)text) :
+				       bpf_probe_read_user(&first, 1, (void *)text);
+
+	return err ? -1 : (u8)first;
+}
+
+/* Sends one path of the call in the context, or of the request that is submitted, or the name of an
+ * attribute. text: its address, 0: only the folder. what: bits of enum iot_path_what. */
 __noinline int whole_send(struct task_ctx *c, u64 text, s32 fd, u32 what)
 {
 	struct path_walk w = {};
@@ -148,10 +171,10 @@ __noinline int whole_send(struct task_ctx *c, u64 text, s32 fd, u32 what)
 	u32 zero = 0;
 	u64 len;
 	long got = 0;
-	char first = 0;
+	s32 first = text ? text_first(text, what) : 0;
 
 	/* kernels up to 6.7 verify this function where nobody calls it; the map is not there then */
-	if (!VFS_WHOLE || !cfg.events || !c)
+	if (!PATHS_WHOLE || !cfg.events || !c)
 		return 0;
 	p = bpf_map_lookup_elem(&call_paths, &zero);
 	if (!p || __sync_val_compare_and_swap(&p->type, 0, RING_CALL_PATH)) {
@@ -161,7 +184,7 @@ __noinline int whole_send(struct task_ctx *c, u64 text, s32 fd, u32 what)
 	p->tid = current_thread();
 	p->ts_ns = c->op.ts_ns;
 	p->base.parts = p->base.len = p->base.whole = 0;
-	if (text && bpf_probe_read_user(&first, 1, (void *)text))
+	if (first < 0)
 		what |= PATH_UNREAD;
 	if (!(what & PATH_UNREAD) && !(what & (PATH_PLAIN | PATH_NAME)) && first != '/') {
 		what |= PATH_RELATIVE;
@@ -169,8 +192,7 @@ __noinline int whole_send(struct task_ctx *c, u64 text, s32 fd, u32 what)
 	}
 	len = INDEX(p->base.len, 2 * IOT_PATH_MAX);
 	if (text && !(what & PATH_UNREAD))
-		got = bpf_probe_read_user_str((char *)p + offsetof(struct iot_call_path, base.buf) +
-					      len, IOT_CALL_PATH_MAX, (void *)text);
+		got = text_read(p, len, text, what);
 	if (got < 0) {
 		what |= PATH_UNREAD;
 		got = 0;

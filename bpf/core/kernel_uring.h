@@ -101,6 +101,87 @@ struct io_sr_msg {
 	unsigned int msg_flags;
 };
 
+/* Requests on paths: the names are in memory of the kernel from submission to the end. Since 7.0
+ * the address of a name is in a structure of its own. */
+struct filename {
+	const char *name;
+};
+
+struct delayed_filename {
+	struct filename *__incomplete_filename;
+};
+
+struct io_open {
+	int dfd;
+	struct filename *filename;
+};
+
+struct io_open___delayed {
+	struct delayed_filename filename;
+};
+
+struct io_statx {
+	int dfd;
+	struct filename *filename;
+};
+
+struct io_statx___delayed {
+	struct delayed_filename filename;
+};
+
+struct io_unlink {
+	int dfd;
+	struct filename *filename;
+};
+
+struct io_unlink___delayed {
+	struct delayed_filename filename;
+};
+
+struct io_mkdir {
+	int dfd;
+	struct filename *filename;
+};
+
+struct io_mkdir___delayed {
+	struct delayed_filename filename;
+};
+
+struct io_rename {
+	int old_dfd, new_dfd;
+	struct filename *oldpath, *newpath;
+};
+
+struct io_rename___delayed {
+	struct delayed_filename oldpath, newpath;
+};
+
+struct io_link {               /* of symbolic links, too */
+	int old_dfd, new_dfd;
+	struct filename *oldpath, *newpath;
+};
+
+struct io_link___delayed {
+	struct delayed_filename oldpath, newpath;
+};
+
+struct xattr_name {
+	char name[256];
+};
+
+struct xattr_ctx {             /* struct kernel_xattr_ctx since 6.13 */
+	struct xattr_name *kname;
+};
+
+struct io_xattr {              /* 5.19 */
+	struct xattr_ctx ctx;
+	struct filename *filename;
+};
+
+struct io_xattr___delayed {
+	struct delayed_filename filename;
+};
+
 #pragma clang attribute pop
 
 #endif

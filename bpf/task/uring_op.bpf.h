@@ -66,6 +66,7 @@ static const struct uring_op {
 	[IORING_OP_EPOLL_CTL] = { 0, OP_FD | OP_LENGTH },
 	[IORING_OP_FALLOCATE] = { 0, OP_LENGTH },
 	[IORING_OP_MKDIRAT] = { 0, OP_LENGTH },
+	[IORING_OP_SHUTDOWN] = { 0, OP_LENGTH },
 };
 
 /* Each operation is recorded in full, not only those that move bytes of files. */

@@ -53,6 +53,17 @@ static const u8 groups[KIND_MAX][2] = {
 #include "args.def"
 };
 
+/* As `groups`, of field `arg` of a request of io_uring, by its opcode. */
+static const u8 request_groups[256] = {
+#define ARG_OF_REQUEST(opcode, group) [opcode] = GROUP_##group + 1,
+#include "args.def"
+};
+
+static u8 layer_of(u8 kind)
+{
+	return dictionary[WORDS_KIND].row[kind].layer;
+}
+
 u32 args_layers(const char *whole)
 {
 	u32 layers = 0;
@@ -67,9 +78,11 @@ bool args_recorded(u8 kind, u32 layers)
 {
 	u8 layer;
 
-	if (kind >= KIND_MAX || !(groups[kind][FIELD_arg] || groups[kind][FIELD_op]))
+	if (kind >= KIND_MAX)
 		return false;
-	layer = dictionary[WORDS_KIND].row[kind].layer;
+	layer = layer_of(kind);
+	if (layer != LAYER_URING && !groups[kind][FIELD_arg] && !groups[kind][FIELD_op])
+		return false;
 	return layers >> (layer == LAYER_SYSCALL ? LAYER_VFS : layer) & 1;
 }
 
@@ -115,6 +128,9 @@ size_t args_text(const struct iot_event *e, char text[ARGS_ROOM])
 
 	if (e->kind >= KIND_MAX)
 		return 0;
+	if (layer_of(e->kind) == LAYER_URING)
+		return request_groups[e->op] ?
+		       put_group(text, 0, request_groups[e->op] - 1, e->arg) : 0;
 	if (groups[e->kind][FIELD_op] && (e->op || e->kind == KIND_MMAP))
 		at = put_group(text, at, groups[e->kind][FIELD_op] - 1, e->op);
 	if (groups[e->kind][FIELD_arg])
@@ -129,17 +145,34 @@ char *args_json(char *p, const struct iot_event *e)
 	return args_text(e, text) ? stpcpy(stpcpy(stpcpy(p, ",\"args\":\""), text), "\"") : p;
 }
 
-const struct arg_name *args_row(size_t n)
+/* Name n of a group, counting down; NULL: it has fewer. */
+static const struct name *name_of(u8 group, size_t *n)
+{
+	for (size_t i = 0; group && i < N_OF(names); i++)
+		if (names[i].group == group - 1u && !(*n)--)
+			return &names[i];
+	return NULL;
+}
+
+static const struct arg_name *arg_row(u8 kind, int field, int op, const struct name *n)
 {
 	static struct arg_name row;
 
+	row = (struct arg_name){ kind, field_names[field], op, n->mask, n->value, n->text };
+	return &row;
+}
+
+const struct arg_name *args_row(size_t n)
+{
+	const struct name *name;
+
 	for (u8 kind = 0; kind < KIND_MAX; kind++)
 		for (int field = 0; field < 2; field++)
-			for (size_t i = 0; groups[kind][field] && i < N_OF(names); i++)
-				if (names[i].group == groups[kind][field] - 1u && !n--) {
-					row = (struct arg_name){ kind, field_names[field],
-						names[i].mask, names[i].value, names[i].text };
-					return &row;
-				}
+			if ((name = name_of(groups[kind][field], &n)))
+				return arg_row(kind, field, -1, name);
+	for (u8 kind = KIND_URING_READ; kind <= KIND_URING_OTHER; kind++)
+		for (int op = 0; op < 256; op++)
+			if ((name = name_of(request_groups[op], &n)))
+				return arg_row(kind, FIELD_arg, op, name);
 	return NULL;
 }

@@ -19,6 +19,7 @@ static const char first_tables[] =
 /* The value of a column that must not be NULL and that the older format lacks. To add one: a
  * row. */
 static const struct { const char *table, *column, *was; } fills[] = {
+	{ "arg_name", "op", "-1" },
 	{ "event", "size_if_not_bytes", "CASE WHEN size IS bytes THEN NULL ELSE ifnull(size, 0) END" },
 };
 

@@ -10,6 +10,7 @@ static int insert_name(sqlite3_stmt *st, const struct arg_name *a)
 	sqlite3_bind_int64(st, 3, a->mask);
 	sqlite3_bind_int64(st, 4, a->value);
 	sqlite3_bind_text(st, 5, a->name, -1, SQLITE_STATIC);
+	sqlite3_bind_int(st, 6, a->op);
 	sqlite3_step(st);
 	return sqlite3_reset(st);
 }
@@ -17,8 +18,8 @@ static int insert_name(sqlite3_stmt *st, const struct arg_name *a)
 int schema_args(sqlite3 *db)
 {
 	static const char sql[] =
-		"INSERT OR IGNORE INTO arg_name(kind, field, mask, value, name)"
-		" VALUES(?1, ?2, ?3, ?4, ?5)";
+		"INSERT OR IGNORE INTO arg_name(kind, field, mask, value, name, op)"
+		" VALUES(?1, ?2, ?3, ?4, ?5, ?6)";
 	const struct arg_name *a;
 	sqlite3_stmt *st = NULL;
 	int rc = sqlite3_prepare_v2(db, sql, -1, &st, NULL);

@@ -18,6 +18,7 @@ rings() { # CASE [TRACER OPTIONS]
 	body() {
 		traced --layers uring --settle none "$@" -- "$ops" "$IOT_MNT" "$which" >ledger
 		[ -s ledger ] || fail "no ledger"
+		echo "$IOT_MNT" >mount
 	}
 	with_fs ext4 64M -- body "$@"
 	same "lost" "$(q "SELECT what, n FROM lost JOIN r USING (run) WHERE n > 0")" ""
@@ -71,7 +72,7 @@ flags() { # CONDITION
 	same "of a broken chain" "$(q "SELECT e.err, COUNT(*) $REQUESTS AND p.comm = 'ways' AND n.name = 'NOP' AND e.err > 0 GROUP BY 1")" "125 1"
 	same "linked fsyncs always need a worker" "$(flags "p.comm = 'ways' AND n.name = 'FSYNC'")" "WORKER|BLOCKS|LINK 3"
 	same "drain" "$(q "SELECT COUNT(*) $REQUESTS AND p.comm = 'ways' AND n.name = 'NOP' AND e.flags & (SELECT id FROM flag WHERE name = 'DRAIN')")" 1
-	same "SQPOLL" "$(q "SELECT COUNT(*) $REQUESTS AND p.comm = 'polled' AND e.flags & (SELECT id FROM flag WHERE name = 'SQPOLL')")" 31
+	same "SQPOLL" "$(q "SELECT COUNT(*) $REQUESTS AND p.comm = 'polled' AND e.flags & (SELECT id FROM flag WHERE name = 'SQPOLL')")" 33
 	same "registered file" "$(flags "p.comm = 'others' AND n.name = 'READ'")" "FIXED_FILE 7"
 	same "registered buffer" "$(flags "p.comm = 'files' AND n.name = 'READ_FIXED'")" "FIXED_BUF 17"
 	same "provided buffers, several completions" "$(flags "p.comm = 'multishot' AND n.name = 'RECV'")" "POLLED|MORE|PROVIDED 7 POLLED|PROVIDED 1"
@@ -81,12 +82,43 @@ flags() { # CONDITION
 
 @test "the argument of a request is the one of its submission entry" {
 	rings all
-	args() { q "SELECT COALESCE(e.arg, 0), COUNT(*) $REQUESTS AND n.name = '$1' GROUP BY 1" | paste -sd' '; }
+	args() { q "SELECT COALESCE(e.arg, 0), COUNT(*) $REQUESTS AND n.name = '$1' AND p.comm <> 'refused' GROUP BY 1" | paste -sd' '; }
 	same "mode of FALLOCATE" "$(args FALLOCATE)" "1 7"
 	same "IORING_FSYNC_DATASYNC" "$(args FSYNC)" "0 5 1 1"
 	same "mode of MKDIRAT" "$(args MKDIRAT)" "493 5"
 	same "AT_REMOVEDIR" "$(args UNLINKAT)" "0 7 512 5"
 	same "EPOLL_CTL_ADD and DEL" "$(args EPOLL_CTL)" "1 3 2 3"
+}
+
+@test "guest: a request has its paths, made absolute, failed ones too, and its flags" {
+	rings all
+	of() { # OPCODE CONDITION
+		sql "SELECT COUNT(*) FROM v_event WHERE layer = 'uring' AND op_name = '$1' AND ($2)"
+	}
+	mnt=$(<mount) at="path = '$mnt" to="path2 = '$mnt"
+	same "without a path" "$(sql "SELECT DISTINCT op_name FROM v_event WHERE layer = 'uring' AND path IS NULL AND op_name IN ('OPENAT', 'OPENAT2', 'STATX', 'RENAMEAT', 'UNLINKAT', 'MKDIRAT', 'SYMLINKAT', 'LINKAT',
+		'SETXATTR', 'GETXATTR', 'FSETXATTR', 'FGETXATTR', 'FALLOCATE')")" ""
+	same "OPENAT" "$(of OPENAT "$at/data' AND args = 'O_RDONLY' AND err IS NULL")" 15 # 11, 2 of the polling thread, 2 into a place
+	same "failed" "$(of OPENAT "$at/none' AND err = 2")" 2
+	same "too long" "$(of OPENAT "path LIKE '$mnt/qqq%' AND length(path) > 4000 AND err = 36")" 2
+	same "not in memory" "$(of OPENAT "path = '?' AND err = 14")" 3
+	same "OPENAT2" "$(of OPENAT2 "$at/data' AND args = 'O_RDONLY'")" 5
+	same "STATX" "$(of STATX "$at/data'")" 13
+	same "4,095 bytes" "$(of STATX "path = '/none' AND err = 2")" 1
+	same "MKDIRAT" "$(of MKDIRAT "$at/ud' AND arg = 493")" 5
+	same "of a folder" "$(of UNLINKAT "$at/ud' AND args = 'AT_REMOVEDIR' AND sub = 'dir'")" 5
+	same "relative to a folder" "$(of UNLINKAT "$at/sub' AND args = 'AT_REMOVEDIR' AND err = 22")" 5
+	same "a flag that is none" "$(of UNLINKAT "$at/sub/none' AND arg = 1 AND err = 22")" 2
+	same "RENAMEAT" "$(of RENAMEAT "$at/ua' AND $to/ub'") $(of RENAMEAT "$at/ub' AND $to/ua'")" "2 1"
+	same "failed RENAMEAT" "$(of RENAMEAT "$at/sub/none' AND $to/sub/../new' AND err = 2")" 2
+	same "refused RENAMEAT" "$(of RENAMEAT "$at/data' AND path2 = '?' AND err = 14")" 3
+	same "LINKAT" "$(of LINKAT "$at/ub' AND $to/ul'")" 7
+	same "SYMLINKAT" "$(of SYMLINKAT "path = 'ub' AND $to/us'")" 2
+	same "attributes" "$(of SETXATTR "$at/data' AND attribute = 'user.a'") $(of FSETXATTR "$at/data' AND attribute = 'user.a'")" "3 5"
+	same "none such" "$(of GETXATTR "$at/sub' AND attribute = 'user.none' AND err = 61")" 1
+	same "FALLOCATE" "$(of FALLOCATE "$at/data' AND args = 'FALLOC_FL_KEEP_SIZE'")" 7
+	same "FSYNC" "$(of FSYNC "args = 'IORING_FSYNC_DATASYNC'")" 1
+	same "refused READ" "$(of READ "err = 22 AND bytes = 0")" 3
 }
 
 @test "without --layers uring opcodes have names, and what is no file is not followed" {

@@ -216,6 +216,34 @@ static void by_name(void)
 		.len = 50, .addr3 = ADDRESS("data"));
 }
 
+/* Requests that fail: some when they run, others before, so that they are not submitted. */
+static void refused(void)
+{
+	static char longer[4200], nearly[4096];
+	int sub;
+
+	mkdir("sub", 0755);
+	sub = open("sub", O_RDONLY | O_DIRECTORY);
+	memset(longer, 'q', sizeof(longer) - 1);
+	memset(nearly, '/', sizeof(nearly) - 1);
+	memcpy(nearly + sizeof(nearly) - 5, "none", 4);
+	REPEAT(2) ONE(.opcode = DO_OPENAT, .fd = AT_FDCWD, .addr = ADDRESS(longer));
+	REPEAT(3) ONE(.opcode = DO_OPENAT, .fd = AT_FDCWD, .addr = 8);
+	REPEAT(2) ONE(.opcode = DO_RENAMEAT, .fd = sub, .addr = ADDRESS("none"), .len = AT_FDCWD,
+		.off = ADDRESS("sub/../new"));
+	REPEAT(3) ONE(.opcode = DO_RENAMEAT, .fd = AT_FDCWD, .addr = ADDRESS("data"), .len = sub,
+		.off = 8);
+	REPEAT(5) ONE(.opcode = DO_UNLINKAT, .fd = sub, .addr = ADDRESS("."),
+		.unlink_flags = AT_REMOVEDIR);
+	REPEAT(2) ONE(.opcode = DO_UNLINKAT, .fd = sub, .addr = ADDRESS("none"), .unlink_flags = 1);
+	ONE(.opcode = DO_STATX, .fd = AT_FDCWD, .addr = ADDRESS(nearly), .off = ADDRESS(buf));
+	ONE(.opcode = DO_GETXATTR, .addr = ADDRESS("user.none"), .addr2 = ADDRESS(buf), .len = 9,
+		.addr3 = ADDRESS("sub"));
+	REPEAT(3) ONE(.opcode = DO_READ, .fd = fd, .addr = ADDRESS(buf), .len = 10,
+		.ioprio = 0xffff);
+	close(sub);
+}
+
 static void pipes(void)
 {
 	struct epoll_event ev = { .events = EPOLLIN };
@@ -409,6 +437,7 @@ static void polled(void)
 	close(ring.fd);
 	open_ring(IORING_SETUP_SQPOLL);
 	REPEAT(31) ONE(.opcode = DO_WRITE, .fd = fd, .addr = ADDRESS(buf), .len = 307, .off = i * 512);
+	REPEAT(2) close(ONE(.opcode = DO_OPENAT, .fd = AT_FDCWD, .addr = ADDRESS("data")));
 }
 
 static const struct {
@@ -416,6 +445,7 @@ static const struct {
 	void (*run)(void);
 } cases[] = { { "nops", nops }, { "files", files }, { "by_name", by_name }, { "pipes",
 	pipes }, { "sockets", sockets },
+	      { "refused", refused },
 	      { "others", others }, { "multishot", multishot }, { "ways", ways }, { "polled",
 		polled } };
 

@@ -253,7 +253,8 @@ void size_map(struct probes *p, struct bpf_map *m)
 	if (entries)
 		bpf_map__set_max_entries(m, entries);
 	if (!strcmp(name, "call_paths")) /* whole.bpf.h */
-		bpf_map__set_autocreate(m, p->opts.events && p->opts.whole & 1u << LAYER_VFS);
+		bpf_map__set_autocreate(m, p->opts.events &&
+					   p->opts.whole & (1u << LAYER_VFS | 1u << LAYER_URING));
 }
 
 /* Every table that was given a size must exist and be resizable. */

@@ -176,6 +176,7 @@ const struct program programs[] = {
 	{ "uring__submit_sqe", "uring", 2, false },  /* since 6.0, until 6.3 */
 	{ "uring__worker", "uring", 2, false },      /* since 6.0 */
 	{ "uring__poll", "uring", 3, false, .spare = true, .whole = true }, /* since 6.0 */
+	{ "uring__refused", "uring", 3, false, .spare = true, .whole = true }, /* since 6.0 */
 	{ "uring__complete", "uring", 3, false },    /* since 6.15 */
 	{ "uring__complete_args", "uring", 7, false }, /* since 6.0, until 6.14 */
 	{ "uring__sweep", "uring", 0, false, .spare = true }, /* since 5.14; called by the tracer */

@@ -117,9 +117,10 @@ void run_call_path(void *arg, const struct iot_call_path *p)
 	struct run *r = arg;
 	struct call_path *c = find_paths(r, p);
 	struct rec_event_path rec = { .tid = p->tid };
+	u32 layer = 1u << (p->what & PATH_REQUEST ? LAYER_URING : LAYER_SYSCALL);
 	size_t which = p->what & PATH_FIRST ? 0 : p->what & PATH_SECOND ? 1 : 2;
 
-	if (!c || (r->opts->layers && !(r->opts->layers & 1u << LAYER_SYSCALL)))
+	if (!c || (r->opts->layers && !(r->opts->layers & layer)))
 		return;
 	free(c->text[which]);
 	c->text[which] = path_text(p);
