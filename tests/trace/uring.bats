@@ -121,6 +121,20 @@ flags() { # CONDITION
 	same "refused READ" "$(of READ "err = 22 AND bytes = 0")" 3
 }
 
+@test "operations: requests are operations of the VFS, and how many they are is said" {
+	local row
+
+	rings all --layers default,vfs,uring
+	"$analyze" operations "$store" --table lines --format csv >lines.csv
+	same "columns" "$(head -1 lines.csv)" "who,pid,operation,ops,errors,bytes,mean_us,max_us,how,by_uring"
+	for row in open,19,2,18 getattr,14,0,13 mkdir,5,0,5 rmdir,5,0,5 unlink,9,0,7 rename,3,0,3 link,7,0,7 symlink,2,0,2 setxattr,8,0,8 getxattr,9,0,9; do
+		# printf(3) has its output described
+		IFS=, read -r operation ops errors requests <<<"$row"
+		same "$operation" "$(awk -F, -v o="vfs_$operation" '$1 == "by_name" && $3 == o { print $4, $5, $10 }' lines.csv)" "$ops $errors $requests"
+	done
+	same "splice" "$(awk -F, '$1 == "pipes" && $3 == "vfs_splice" { print $4, $6, $10 }' lines.csv)" "7 3493 7"
+}
+
 @test "without --layers uring opcodes have names, and what is no file is not followed" {
 	body() { traced --settle none -- "$ops" "$IOT_MNT" all >ledger; }
 	with_fs ext4 64M -- body

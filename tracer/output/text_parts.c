@@ -54,12 +54,26 @@ static const struct {
 	u8 kind, vfs;
 	short op;               /* only with this number in `op`; -1: any */
 	u32 flag;               /* only with this flag; 0: any */
-	bool file;              /* only on files and folders */
+	u8 file;                /* as in operations.def */
 } implied[] = {
 #define FLAG_NONE 0
 #define IMPLIES(kind, vfs, op, flag, file) { KIND_##kind, KIND_##vfs, op, FLAG_##flag, file },
 #include "operations.def"
 };
+
+static bool is_implied_by(const struct iot_event *e, u8 file)
+{
+	switch (file) {
+	case 1:
+		return text_has_file(e);
+	case 2:
+		return e->sub == SUB_FT_DIR;
+	case 3:
+		return e->sub != SUB_FT_DIR;
+	default:
+		return true;
+	}
+}
 
 u8 text_implied(const struct text *t, const struct iot_event *e, size_t *n)
 {
@@ -70,7 +84,7 @@ u8 text_implied(const struct text *t, const struct iot_event *e, size_t *n)
 		    implied[i].vfs != KIND_VFS_WRITE &&
 		    (implied[i].op < 0 || implied[i].op == e->op) &&
 		    (e->flags & implied[i].flag) == implied[i].flag &&
-		    (!implied[i].file || text_has_file(e)))
+		    is_implied_by(e, implied[i].file))
 			return implied[i].vfs;
 	}
 	return KIND_NONE;
