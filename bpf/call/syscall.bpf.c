@@ -385,13 +385,18 @@ static __always_inline bool done_before(struct task_ctx *c, bool twin)
 }
 
 /* A 32-bit call has returned. It is a loss when it moved bytes of a selected process, or wrote
- * memory for it. */
+ * memory for it; where layer vfs is whole, any is. */
 __noinline int compat_ends(struct task_ctx *c, u64 nr, s64 ret)
 {
 	bool moves = ret > 0 && compat_moves(nr);
+	bool pokes = compat_remote_write(nr, ret);
 
-	if (c && (moves || compat_remote_write(nr, ret)) && proc_current(c) >= PROC_FIRST)
+	if (!c || !(moves || pokes || VFS_WHOLE) || proc_current(c) < PROC_FIRST)
+		return 0;
+	if (moves || pokes)
 		lose(moves ? LOSS_COMPAT : LOSS_POKE);
+	else
+		lose(LOSS_COMPAT_WHOLE);
 	return 0;
 }
 
@@ -452,7 +457,7 @@ static __always_inline int memory_written(struct task_ctx *c, u32 proc)
 /* True for the number of a 32-bit call that matters. */
 static __always_inline bool compat_counts(u64 nr)
 {
-	return compat_moves(nr) || nr == COMPAT_PTRACE || nr == COMPAT_VM_WRITEV;
+	return VFS_WHOLE || compat_moves(nr) || nr == COMPAT_PTRACE || nr == COMPAT_VM_WRITEV;
 }
 
 static __always_inline void aio_ends(struct task_ctx *c, const struct call *k, u8 shape, long ret,

@@ -202,3 +202,29 @@ truncate 10 0"
 	}
 	with_fs ext4 128M -- body
 }
+
+# mkdir(2) of x86-32 on a 64-bit machine, 7 times: int $0x80 with 39 in eax; and 3 that fail.
+thirty_two() {
+	python3 -c "
+import ctypes, mmap, sys
+code = mmap.mmap(-1, 4096, prot=7)
+code.write(bytes.fromhex('53b82700000089fb89f1cd805bc3'))
+call = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(code)))
+libc = ctypes.CDLL(None)
+libc.mmap.restype = ctypes.c_void_p
+low = libc.mmap(None, 4096, 3, 0x62, -1, 0) # MAP_32BIT
+for i in range(10):
+    ctypes.memmove(low, b'dir%d' % min(i, 6) + bytes(1), 5)
+    sys.exit(3) if (call(low, 0o700) == 0) != (i < 7) else 0"
+}
+
+@test "vfs: a run says how many 32-bit calls are not among its operations" {
+	need python3 python3-minimal
+	(mkdir probe && cd probe && thirty_two) || skip "32-bit calls are missing: this kernel has none"
+	traced --layers default,vfs --settle none -- bash -c "$(declare -f thirty_two); thirty_two"
+	[ -d dir6 ] || fail "no folder"
+	same "not counted" "$(q "SELECT n FROM lost JOIN r ON r.run = lost.run WHERE what = '32-bit system call not among the operations'")" 10
+	same "no operation" "$(total ops "kind = 'mkdir'")" 0
+	traced --settle none -- bash -c "rmdir dir?; $(declare -f thirty_two); thirty_two"
+	same "of a default run" "$(q "SELECT n FROM lost JOIN r ON r.run = lost.run WHERE what = '32-bit system call not among the operations'")" 0
+}
