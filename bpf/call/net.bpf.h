@@ -14,7 +14,6 @@
 /* True where layer net is traced whole: each call on a socket, not only the bytes. */
 #define NET_WHOLE (!REDUCED && cfg.whole >> LAYER_NET & 1)
 
-#define AF_UNIX 1
 #define AF_INET 2
 #define AF_INET6 10
 #define IPPROTO_TCP 6

@@ -275,7 +275,7 @@ static __always_inline void cell_add(u32 n, u64 ops, u64 bytes, u64 touched, u64
 __noinline int hist_put(u32 owner, u32 kind, u32 type, u64 ns)
 {
 	u32 b = hist_bucket(ns), at = INDEX(owner, IOT_MAX_GROUPED), *group, of = 0, n;
-	bool other = type >= SUB_FT_SOCK && type <= SUB_FT_OTHER;
+	bool other = type >= SUB_FT_SOCK; /* SUB_NET_UNIX, too */
 	struct iot_state *s = run_state();
 	struct hist *h;
 

@@ -509,6 +509,8 @@ struct proto_ops {
 	void *splice_read; /* a function; only compared with NULL */
 };
 
+#define AF_UNIX 1
+
 struct socket {
 	struct sock *sk;
 	const struct proto_ops *ops;

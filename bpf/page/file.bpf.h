@@ -67,6 +67,14 @@ static __always_inline u8 type_of(u16 mode, u64 magic)
 	return SUB_FT_OTHER;
 }
 
+/* The type of a socket: those of this host have one of their own. */
+static __always_inline u8 socket_type(struct file *f)
+{
+	struct socket *s = BPF_CORE_READ(f, private_data);
+
+	return BPF_CORE_READ(s, sk, __sk_common.skc_family) == AF_UNIX ? SUB_NET_UNIX : SUB_FT_SOCK;
+}
+
 static __always_inline bool is_storage(u8 type)
 {
 	return type == SUB_FT_REG || type == SUB_FT_BLK;
@@ -214,6 +222,8 @@ __noinline int file_change(struct task_ctx *c, u64 file, u64 inode, u64 ino)
 		c->seen.file = file_number_of(i, false);
 		if (proc >= PROC_FIRST) /* paths are not sent for excluded processes */
 			path_send(f, i, c->seen.file, proc, c->seen.block);
+	} else if (!REDUCED && c->seen.type == SUB_FT_SOCK) {
+		c->seen.type = socket_type(f);
 	}
 	return 0;
 }

@@ -13,8 +13,8 @@ WITH mask AS MATERIALIZED (SELECT COALESCE(SUM(id), 0) AS bits FROM flag WHERE n
      longest AS (
        SELECT id FROM (SELECT e.rowid AS id FROM ask CROSS JOIN event e ON e.run = ask.run
                        WHERE e.dur_ns > 0 AND e.kind IN (SELECT id FROM called) AND e.owner > 2
-                         AND e.sub NOT IN (SELECT id FROM sub WHERE name IN ('socket', 'pipe', 'chardev', 'pseudo',
-                                'other'))
+                         AND e.sub NOT IN (SELECT id FROM sub WHERE name IN ('socket', 'net_unix', 'pipe', 'chardev',
+                                'pseudo', 'other'))
                          AND (ask.system IS NULL OR e.owner IN (SELECT owner FROM v_owner WHERE shown))
                        ORDER BY e.dur_ns DESC, e.ts_ns LIMIT iif(:rows > 1000, 200, 20))
        UNION

@@ -114,7 +114,8 @@ FROM ask CROSS JOIN v_stream_event e LEFT JOIN device d ON d.run = ask.run AND d
 LEFT JOIN v_stream_flag w ON w.flags = e.flags
 LEFT JOIN v_stream_word n ON e.arg IS NOT NULL AND n.kind_id = e.kind_id AND n.arg = e.arg AND n.op = COALESCE(e.op, 0)
 WHERE e.stream = 'fs'
-  AND COALESCE(e.sub, 0) NOT IN (SELECT id FROM sub WHERE name IN ('socket', 'pipe', 'chardev', 'pseudo', 'other'));
+  AND COALESCE(e.sub, 0) NOT IN (SELECT id FROM sub
+                                 WHERE name IN ('socket', 'net_unix', 'pipe', 'chardev', 'pseudo', 'other'));
 
 -- Stream block: one row a request, at its completion. pid, command and ppid are the owner's, tid is the thread that
 -- gave the request to the device. bytes of flushes, discards and zeroes are none: size is their range.

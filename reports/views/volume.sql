@@ -33,7 +33,7 @@ SELECT t.stand, iif(r.name IS NOT NULL AND o.shown AND t.stand > 2, 'carrier:' |
        COALESCE(d.leaf, 1) + 2 * COALESCE(d.bottom, d.leaf, 1) AS place, k.*, t.cause AS cause_id, t.sub AS sub_id,
        t.flags, t.carrier, c.name AS cause, h.name AS how, s.name AS sub, t.ops, t.errors, t.bytes, t.touched, t.timed,
        t.lat_ns, t.max_ns,
-       s.name IN ('socket', 'pipe', 'chardev', 'pseudo', 'other') AS no_file,
+       s.name IN ('socket', 'net_unix', 'pipe', 'chardev', 'pseudo', 'other') AS no_file,
        k.app AND s.name IN ('regular', 'blockdev') AS on_file,
        (l.devices IS NULL OR listed(devno(t.dev), l.devices) OR t.dev IN (SELECT dev FROM v_load_device))
            AND (l.owner_system IS NULL OR t.stand = 0 OR o.system IS l.owner_system) AS of_load

@@ -34,8 +34,8 @@ const char *text_opcode(const struct text *t, const struct iot_event *e)
 
 bool text_has_file(const struct iot_event *e)
 {
-	return e->sub != SUB_FT_SOCK && e->sub != SUB_FT_PIPE && e->sub != SUB_FT_CHR &&
-	       e->sub != SUB_FT_PSEUDO && e->sub != SUB_FT_OTHER;
+	return e->sub != SUB_FT_SOCK && e->sub != SUB_NET_UNIX && e->sub != SUB_FT_PIPE &&
+	       e->sub != SUB_FT_CHR && e->sub != SUB_FT_PSEUDO && e->sub != SUB_FT_OTHER;
 }
 
 const char *text_service(const struct text *t, const struct iot_event *e)
