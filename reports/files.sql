@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: GPL-3.0-only
 -- title: Files: what was written to each, and what of it reached the device
 -- caption: The 100 for which devices moved most bytes (B + B_r), one row a path, or what --by names (directory; \
--- caption: pattern: # stands for what numbers files).
+-- caption: pattern: # stands for what numbers files). Files of the command, or of what filters name, come first.
 -- caption: files: how many inodes had that path. S, W, B and syncs are the kernel's sums, exact without events too; \
 -- caption: T, D, absorbed, cancelled and
 -- caption: dirty_end are the dirty ledger's, which needs complete events.
@@ -55,7 +55,7 @@ WITH does AS MATERIALIZED (
               typeof(key) = 'integer' AND key <= 0 AND :by IS NOT 'component' AS nameless,
               COALESCE(group_concat(DISTINCT iif(S + ops_w + syncs + W + B + S_r + ops_r + B_r + COALESCE(T,
                   0) + COALESCE(D, 0) > 0, line, NULL)), group_concat(DISTINCT line)) AS lines,
-                      COUNT(DISTINCT file) AS files, MIN(file) AS file,
+              COUNT(DISTINCT file) AS files, MIN(file) AS file, MAX(line IN (SELECT line FROM v_asked)) AS asked,
               SUM(S) AS S, SUM(ops_w) AS ops_w, SUM(syncs) AS syncs, COALESCE(SUM(T), 0) AS T, COALESCE(SUM(D), 0) AS D,
               COALESCE(SUM(absorbed), 0) AS absorbed, COALESCE(SUM(cancelled), 0) AS cancelled,
               COALESCE(SUM(dirty_end), 0) AS dirty_end,
@@ -85,7 +85,8 @@ SELECT p.path, p.device, iif(p.ino IS NULL, NULL, printf('%u', p.ino)) AS ino, p
            0) AS rewrite,
        CAST(ROUND(p.journal) AS INTEGER) * j.known AS journal, p.blocks * j.known AS journal_blocks,
        p.rewrite_dev * k.ledger * p.told AS rewrite_dev
-FROM (SELECT *, ROW_NUMBER() OVER (ORDER BY nobody DESC, B + B_r DESC, W + S + S_r + T DESC, path, file) AS place
+FROM (SELECT *, ROW_NUMBER() OVER (ORDER BY nobody DESC, asked DESC, B + B_r DESC, W + S + S_r + T DESC, path,
+                                   file) AS place
       FROM placed
       WHERE S + ops_w + syncs + W + B + S_r + ops_r + B_r + T + D + cancelled + dirty_end + journal > 0) p
           JOIN v_measured k
@@ -104,7 +105,8 @@ FROM v_file_sum s CROSS JOIN v_file_io_shown n ON n.file = s.file CROSS JOIN v_f
 JOIN v_group g ON g.rowid = s.line JOIN v_measured k
 WHERE COALESCE(:by, 'file') = 'file' AND s.S + s.ops_w + s.S_r + s.ops_r + s.syncs + s.W + s.W_r + s.B + s.B_r > 0
 GROUP BY f.key, s.line, COALESCE(s.component, f.component)
-ORDER BY SUM(s.B + s.B_r) DESC, SUM(s.W + s.W_r + s.S + s.S_r) DESC, f.label, f.key, g.gid, 4
+ORDER BY s.line IN (SELECT line FROM v_asked) DESC, SUM(s.B + s.B_r) DESC, SUM(s.W + s.W_r + s.S + s.S_r) DESC, f.label,
+    f.key, g.gid, 4
 LIMIT :rows;
 
 -- table: ledger: The dirty ledger of each file (METRICS section 3)
@@ -117,7 +119,7 @@ FROM v_file_ledger s CROSS JOIN v_file_ledger_shown n ON n.file = s.file CROSS J
 JOIN v_group g ON g.rowid = s.line
 WHERE COALESCE(:by, 'file') = 'file'
 GROUP BY f.key, s.line
-ORDER BY SUM(s.written + s.direct + s.touched) DESC, f.label, f.key, g.gid
+ORDER BY s.line IN (SELECT line FROM v_asked) DESC, SUM(s.written + s.direct + s.touched) DESC, f.label, f.key, g.gid
 LIMIT :rows;
 
 -- plot: top
@@ -129,12 +131,13 @@ WITH cost AS MATERIALIZED (
        SELECT iif(:by = 'component', COALESCE(s.component, f.component, 'unclassified'), f.key) AS key,
               MIN(f.label) AS label, MIN(f.file) AS file,
               COALESCE(s.component, f.component, iif(f.key IN (-1, 0), f.label, 'unclassified')) AS part,
-              SUM(s.B) AS written, SUM(s.B_r) AS read
+              SUM(s.B) AS written, SUM(s.B_r) AS read, MAX(s.line IN (SELECT line FROM v_asked)) AS asked
        FROM v_file_sum s JOIN v_file_label f ON f.file = s.file JOIN v_measured m ON m.block
        GROUP BY 1, part
        HAVING SUM(s.B + s.B_r) > 0),
      best AS MATERIALIZED (
-       SELECT key, ROW_NUMBER() OVER (ORDER BY SUM(written + read) DESC, MIN(file)) AS place FROM cost GROUP BY key),
+       SELECT key, ROW_NUMBER() OVER (ORDER BY MAX(asked) DESC, SUM(written + read) DESC, MIN(file)) AS place
+       FROM cost GROUP BY key),
      side AS (
        SELECT key, iif(typeof(key) = 'integer', label, key) AS path, part, 'written' AS bar, written AS bytes FROM cost
        UNION ALL SELECT key, iif(typeof(key) = 'integer', label, key), part, 'read', read FROM cost),

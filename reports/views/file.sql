@@ -86,25 +86,33 @@ LEFT JOIN v_file_name f ON f.id = s.file LEFT JOIN v_file_first o ON o.file = s.
 CREATE TEMP TABLE v_file_key(file INTEGER PRIMARY KEY, key);
 INSERT INTO temp.v_file_key SELECT file, key FROM v_file_label WHERE key IS NOT file;
 
+-- The lines of what a run was to record: their files come first. Of a run of the whole machine none is.
+CREATE TEMP TABLE v_asked(line INTEGER PRIMARY KEY);
+INSERT INTO temp.v_asked
+SELECT g.rowid FROM v_run r JOIN v_group g ON g.rank < 4 WHERE COALESCE(r.filters, '') <> '';
+
 -- The files of the rows that tables show: joining names is expensive with a million other files. Rows are ordered by
--- the bytes that devices moved, then by those of calls and of the file system.
+-- whether they are of what was to be recorded, by the bytes that devices moved, then by those of calls and of the file
+-- system.
 CREATE TEMP TABLE v_file_shown(file INTEGER PRIMARY KEY);
 INSERT INTO temp.v_file_shown
 WITH part AS (
-       SELECT file, B + B_r AS cost, W + S + S_r AS work, S + ops_w + syncs + W + B + S_r + ops_r + B_r AS some
+       SELECT file, line, B + B_r AS cost, W + S + S_r AS work, S + ops_w + syncs + W + B + S_r + ops_r + B_r AS some
        FROM v_file_sum
        UNION ALL
-       SELECT file, 0, touched, touched + dirtied + direct + cancelled + dirty_end FROM v_file_ledger
-       UNION ALL SELECT file, 0, 0, COALESCE(bytes, 0) FROM v_file_put),
+       SELECT file, line, 0, touched, touched + dirtied + direct + cancelled + dirty_end FROM v_file_ledger
+       UNION ALL SELECT file, line, 0, 0, COALESCE(bytes, 0) FROM v_file_put),
      line AS (
-       SELECT COALESCE(k.key, p.file) AS key, MIN(p.file) AS file, SUM(p.cost) AS cost, SUM(p.work) AS work
+       SELECT COALESCE(k.key, p.file) AS key, MIN(p.file) AS file, MAX(p.line IN (SELECT line FROM v_asked)) AS asked,
+              SUM(p.cost) AS cost, SUM(p.work) AS work
        FROM part p LEFT JOIN v_file_key k ON k.file = p.file
        WHERE :by IS NOT 'component' AND :rows < 1000
        GROUP BY 1
        HAVING SUM(p.some) > 0),
      best AS MATERIALIZED (
        SELECT l.key FROM line l JOIN v_file_label f ON f.file = l.file
-       ORDER BY l.cost DESC, l.work DESC, iif(typeof(l.key) = 'integer', f.label, l.key), l.file LIMIT :rows)
+       ORDER BY l.asked DESC, l.cost DESC, l.work DESC, iif(typeof(l.key) = 'integer', f.label, l.key), l.file
+       LIMIT :rows)
 SELECT file FROM v_file_label WHERE :by IS 'component' OR :rows >= 1000 OR key IN (SELECT key FROM best);
 
 -- Two tables in which a row is one path's and line's, except for files whose names are not known.
@@ -117,8 +125,8 @@ WITH best AS MATERIALIZED (
                                  WHERE :rows < 1000 AND COALESCE(:by, 'file') = 'file' AND f.key > 0
                                    AND s.S + s.ops_w + s.S_r + s.ops_r + s.syncs + s.W + s.W_r + s.B + s.B_r > 0
                                  GROUP BY f.key, s.line, COALESCE(s.component, f.component)
-                                 ORDER BY SUM(s.B + s.B_r) DESC, SUM(s.W + s.W_r + s.S + s.S_r) DESC, f.label, f.key,
-                                        g.gid,
+                                 ORDER BY s.line IN (SELECT line FROM v_asked) DESC, SUM(s.B + s.B_r) DESC,
+                                        SUM(s.W + s.W_r + s.S + s.S_r) DESC, f.label, f.key, g.gid,
                                           COALESCE(s.component, f.component) LIMIT :rows))
 SELECT file FROM v_file_label WHERE :rows >= 1000 OR key <= 0 OR key IN (SELECT key FROM best);
 
@@ -130,8 +138,8 @@ WITH best AS MATERIALIZED (
                                         JOIN v_group g ON g.rowid = s.line
                                  WHERE :rows < 1000 AND COALESCE(:by, 'file') = 'file' AND f.key > 0
                                  GROUP BY f.key, s.line
-                                 ORDER BY SUM(s.written + s.direct + s.touched) DESC, f.label, f.key,
-                                        g.gid LIMIT :rows))
+                                 ORDER BY s.line IN (SELECT line FROM v_asked) DESC,
+                                        SUM(s.written + s.direct + s.touched) DESC, f.label, f.key, g.gid LIMIT :rows))
 SELECT file FROM v_file_label WHERE :rows >= 1000 OR key <= 0 OR key IN (SELECT key FROM best);
 
 -- Bytes of each file that went to devices, whoever wrote them, and the part of the file that they cover; NULL: not

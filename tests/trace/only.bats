@@ -111,3 +111,19 @@ dd_twice='dd if=/dev/zero of=f bs=4099 count=23 conv=fsync status=none; dd if=/d
 	same "no events" "$status" 2
 	[[ $output = *"--no-events"* ]]
 }
+
+@test "files of the command come first, though another was written more" {
+	body() {
+		exec 6>"$IOT_MNT/strange" # it is open, so its name is known
+		head -c 1048576 /dev/zero >&6
+		traced -- sh -c 'dd if=/dev/zero of=$IOT_MNT/own bs=4099 count=23 conv=fsync status=none; sync -f $IOT_MNT' 6>&-
+		exec 6>&-
+		for rows in 1 50; do
+			"$analyze" files "$store" --table files --top $rows --format csv | cut -d , -f 1 | sed "s|.*/||" >order.csv
+			same "the first of $rows" "$(sed -n 2p order.csv)" own
+		done
+		grep -q '^strange$' order.csv
+		same "in table io" "$("$analyze" files "$store" --table io --format csv | grep -oE "mnt[^,]*/(own|strange)" | head -n 1 | sed 's|.*/||')" own
+	}
+	with_fs ext4 64M -- body
+}
