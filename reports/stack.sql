@@ -15,7 +15,9 @@
 SELECT depth AS level, level AS device, COALESCE(lies_on, '') AS lies_on, COALESCE(name, '') AS name, written AS given,
        below AS gave_on,
        below * 1.0 / NULLIF(written, 0) AS factor, us, us - below_us AS added_us, read AS given_r, below_r AS gave_on_r,
-       iif(shares > 1, 'shared: others lie on the same device', '') AS note
+       iif(shares > 1, 'shared: others lie on the same device',
+           iif(part = 1 AND below IS NULL AND lies_on <> '', 'bytes of partitions are counted with their disk', ''))
+           AS note
 FROM v_stack
 ORDER BY top, depth, dev, part;
 

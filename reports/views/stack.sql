@@ -34,7 +34,9 @@ WITH cell AS MATERIALIZED (
              FROM ask JOIN truth t ON t.run = ask.run WHERE t.dev >> 20 > 0)
        GROUP BY dev)
 SELECT d.dev, d.device, d.type, d.fs, d.mount, d.leaf,
-       COALESCE(iif(d.leaf, c.written, n.written), 0) AS written, COALESCE(iif(d.leaf, c.read, n.read), 0) AS read,
+       -- bytes of a partition are in the sums of its disk, and those of most partitions have no other count
+       iif(d.leaf, COALESCE(c.written, 0), iif(d.type = 'partition', n.written, COALESCE(n.written, 0))) AS written,
+       iif(d.leaf, COALESCE(c.read, 0), iif(d.type = 'partition', n.read, COALESCE(n.read, 0))) AS read,
        COALESCE(c.data, 0) AS data, COALESCE(c.journal, 0) AS journal, COALESCE(c.metadata, 0) AS metadata,
        COALESCE(c.data_r, 0) AS data_r, iif(d.leaf, c.us, NULL) AS us, COALESCE(c.W, 0) AS W, COALESCE(c.F, 0) AS F
 FROM v_device d LEFT JOIN cell c ON c.dev = d.dev LEFT JOIN counted n ON n.dev = d.dev
@@ -45,7 +47,7 @@ WHERE d.dev >> 20 > 0 AND (d.dev IN (SELECT dev FROM v_only_disk) OR NOT EXISTS 
 -- number of devices above. below: bytes that the devices under it completed for it; of a loop device those completed
 -- for it on the device of its file, which are those of all loop devices there.
 CREATE TEMP TABLE v_stack AS
-WITH RECURSIVE used(dev) AS (SELECT dev FROM v_moved WHERE written + read + W + F > 0
+WITH RECURSIVE used(dev) AS (SELECT dev FROM v_moved WHERE COALESCE(written, 0) + COALESCE(read, 0) + W + F > 0
                              UNION SELECT l.below FROM used u JOIN v_level l ON l.dev = u.dev
                              JOIN v_moved m ON m.dev = l.below),
      link AS MATERIALIZED (
@@ -58,8 +60,11 @@ WITH RECURSIVE used(dev) AS (SELECT dev FROM v_moved WHERE written + read + W + 
      deep AS MATERIALIZED (SELECT dev, MIN(top) AS top, MAX(depth) AS depth FROM place GROUP BY dev),
      under AS MATERIALIZED (
        SELECT l.dev, MIN(l.how) AS how, group_concat(b.device, ', ') AS lies_on,
-              SUM(iif(l.how = 'loop', b.data + b.journal + b.metadata, b.written)) AS written,
-              SUM(iif(l.how = 'loop', b.data_r, b.read)) AS read, iif(COUNT(*) = 1, MIN(b.us), NULL) AS us,
+              -- n/a where one of them is
+              iif(COUNT(*) = COUNT(b.written) OR l.how = 'loop',
+                  SUM(iif(l.how = 'loop', b.data + b.journal + b.metadata, b.written)), NULL) AS written,
+              iif(COUNT(*) = COUNT(b.read) OR l.how = 'loop',
+                  SUM(iif(l.how = 'loop', b.data_r, b.read)), NULL) AS read, iif(COUNT(*) = 1, MIN(b.us), NULL) AS us,
               MAX((SELECT COUNT(*) FROM link o WHERE o.below = l.below)) AS shares
        FROM link l JOIN v_moved b ON b.dev = l.below GROUP BY l.dev)
 SELECT d.top, d.depth, 0 AS part, m.dev, COALESCE(m.fs, 'file system') || ' on ' || m.device AS level,
