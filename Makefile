@@ -19,7 +19,7 @@ say = $(if $(V),,$(info $()  $1	$2))
 # Packages of Debian 12 and 13: `make setup` installs what builds and runs, `make setup-check` also what the tests need.
 PKGS_BUILD := gcc libc6-dev make clang libbpf-dev libelf-dev zlib1g-dev libcjson-dev libsqlite3-dev uthash-dev
 PKGS_RUN := gnuplot-nox sqlite3 util-linux mount e2fsprogs kmod
-PKGS_TEST := attr bindfs xfsprogs btrfs-progs libclang-rt-dev llvm bats fio iproute2 strace libaio-dev dmsetup lvm2 mdadm \
+PKGS_TEST := attr bindfs xfsprogs btrfs-progs libclang-rt-dev llvm bats fio iproute2 strace libaio-dev dmsetup lvm2 mdadm bcache-tools \
 	python3-minimal qemu-system-x86 busybox-static cpio xz-utils shellcheck codespell git procps util-linux-extra zsh man-db texlive-latex-base
 
 # A second compiler for the kernel side (tests/machine/compilers.bats): not the one that the package clang is.

@@ -164,7 +164,8 @@ struct iot_bio {
 
 /* A member of a logical device (dm, md): the value of map `held`. */
 struct iot_held {
-	u32 logical, pad;      /* number of the logical device */
+	u32 logical;           /* number of the logical device */
+	u32 cached;            /* behind bcache: 1 + sectors before its data; 0: another member */
 	/* bd_holder of the member when it was entered: if that changed, it is no longer a member;
 	 * 0: not read yet */
 	u64 holder;

@@ -57,6 +57,19 @@ __noinline int classify_swap(u64 bio, struct iot_bio *t, struct task_ctx *c, boo
 	return 0;
 }
 
+/* A bio of a logical device itself. Behind bcache these are data: what it reads for the current
+ * process, of which the cache had the rest, and what it writes back later, of an owner that is no
+ * longer known. */
+static __always_inline void classify_own(struct bio *b, struct iot_bio *t, struct task_ctx *c,
+					 bool write)
+{
+	t->cause = CAUSE_METADATA;
+	if (!cached_by((struct block_device *)POINTER_AT(b, struct bio, bi_bdev)))
+		return;
+	t->owner = write ? PROC_NONE : owner_current(c, &t->how);
+	t->cause = t->owner ? CAUSE_DIRECT : CAUSE_UNKNOWN;
+}
+
 /* Finds the first page of a struct bio. Global: verified once. */
 __noinline int first_page(u64 bio, struct first_page *fp)
 {
@@ -414,7 +427,7 @@ static __always_inline void classify_rw(struct bio *b, struct iot_bio *t, struct
 		 * thread that writes to the array, and that may be a journal's. */
 		t->from = BIO_OWN;
 		if (!fp.inode) {
-			t->cause = CAUSE_METADATA;
+			classify_own(b, t, c, write);
 			return;
 		}
 	}

@@ -341,7 +341,7 @@ int PROBE(block__split, struct bio *b)
 	return 0;
 }
 
-/* Only devices without requests (dm, md, zram) end their bios here. */
+/* Only devices without requests (dm, md, bcache, zram) end their bios here. */
 SEC("tp_btf/block_bio_complete")
 int PROBE(block__bio_end, struct request_queue *q, struct bio *b)
 {
@@ -354,8 +354,10 @@ int PROBE(block__bio_end, struct request_queue *q, struct bio *b)
 	t = bio_find(key);
 	if (!t)
 		return 0;
+	/* bcache moves the bio to the device behind it */
 	if (t->size)
-		part_add(b->bi_bdev->bd_dev, op_of(b->bi_opf), t->size);
+		part_add(disk_of(b->bi_bdev) == t->disk ? b->bi_bdev->bd_dev : t->disk,
+			 op_of(b->bi_opf), t->size);
 	bio_drop(key);
 	return 0;
 }

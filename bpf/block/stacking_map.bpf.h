@@ -5,7 +5,8 @@
  * A logical device (dm, md, multipath NVMe) passes its bios on to the devices below: the same
  * struct bio with another bi_bdev, a clone, or a new bio (dm-crypt, whose pages are encrypted); in
  * the context of the submitter, or later in a thread of its own. Each such bio is reported by
- * tracepoint block_bio_remap, with the logical device and the sector there; only dm-raid does not.
+ * tracepoint block_bio_remap, with the logical device and the sector there; only dm-raid and bcache
+ * do not.
  *
  * Map `uppers` therefore holds each bio on a logical device under its sector, and under each sector
  * at which it is split. A remapped bio is looked up by the sector that it had above, and inherits
@@ -186,9 +187,42 @@ __noinline int vectors_passed(u64 bio, struct iot_bio *t, u32 logical)
 	return 1;
 }
 
-/* dm-raid (LVM's raid1, raid5, ...) does not report remapped bios. Fills in the tag of a bio on one
- * of its members that is a page of a stripe, or shares the vectors of a bio on the array. Returns
- * the array; 0: the bio is neither. Global, so that it is verified once. */
+/* Sectors before the data of a device behind bcache, plus 1; 0: another device. */
+static __always_inline u32 cached_by(struct block_device *b)
+{
+	u32 dev = NUMBER_AT(b, struct block_device, bd_dev);
+	struct iot_held *h = bpf_map_lookup_elem(&held, &dev);
+
+	return h ? h->cached : 0;
+}
+
+/* bcache reads what its cache lacks into pages of its own. Fills in the tag of such a bio on the
+ * device behind it by the sector, which is that of the bio above plus a constant. Returns 0 when no
+ * bio begins there: bcache had a part of it. */
+__noinline int miss_passed(u64 bio, struct iot_bio *t, u32 logical)
+{
+	struct bio *b = (struct bio *)bio;
+	struct block_device *dev = (struct block_device *)POINTER_AT(b, struct bio, bi_bdev);
+	u32 before = cached_by(dev), size = NUMBER_AT(b, struct bio, bi_iter.bi_size);
+	struct upper_key k = { NUMBER_AT(b, struct bio, bi_iter.bi_sector), logical, REQ_OP_READ };
+	struct upper *u;
+	struct iot_bio *p;
+
+	if (!t || !before || op_of(NUMBER_AT(b, struct bio, bi_opf)) != REQ_OP_READ)
+		return 0;
+	k.sector -= NUMBER_AT(dev, struct block_device, bd_start_sect) + before - 1;
+	u = bpf_map_lookup_elem(&uppers, &k);
+	p = upper_live(u);
+	if (!p || p->sector != k.sector)
+		return 0;
+	inherit(t, p, u->bio, k.sector, size);
+	return 1;
+}
+
+/* dm-raid (LVM's raid1, raid5, ...) and bcache do not report remapped bios. Fills in the tag of a
+ * bio on one of their members that is a page of a stripe, shares the vectors of a bio on the array,
+ * or reads for one that the cache lacks. Returns the array; 0: the bio is neither. Global, so that
+ * it is verified once. */
 __noinline u32 passed_silently(u64 bio, struct iot_bio *t)
 {
 	struct bio *b = (struct bio *)bio;
@@ -199,7 +233,7 @@ __noinline u32 passed_silently(u64 bio, struct iot_bio *t)
 	if (is_stripe(b)) {
 		t->cause = CAUSE_UNKNOWN;
 		stripe_passed(bio, t, array);
-	} else if (!vectors_passed(bio, t, array)) {
+	} else if (!vectors_passed(bio, t, array) && !miss_passed(bio, t, array)) {
 		return 0;
 	}
 	t->from = BIO_PASSED;

@@ -46,11 +46,11 @@ WITH used AS MATERIALIZED (SELECT * FROM v_machine_used),
        SELECT p.*, CASE part WHEN 'dm' THEN 'dm volume' WHEN 'md' THEN COALESCE(level, 'md') || ' array'
                              WHEN 'loop' THEN 'loop device' ELSE part END AS kind
        FROM v_machine_part p
-       WHERE part IN ('disk', 'loop', 'dm', 'md', 'zram') AND name <> ''
+       WHERE part IN ('disk', 'loop', 'dm', 'md', 'zram', 'bcache') AND name <> ''
          AND (EXISTS (SELECT 1 FROM used u WHERE u.host = p.host AND u.name = p.name)
               OR part IN ('disk', 'md')
               AND NOT EXISTS (SELECT 1 FROM used u JOIN v_machine_part q ON q.host = u.host AND q.name = u.name
-                              WHERE u.host = p.host AND q.part IN ('disk', 'loop', 'dm', 'md', 'zram')))),
+                              WHERE u.host = p.host AND q.part IN ('disk', 'loop', 'dm', 'md', 'zram', 'bcache')))),
      mounted AS MATERIALIZED (
        SELECT p.* FROM v_machine_part p
        WHERE part = 'fs' AND name <> ''

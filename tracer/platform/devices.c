@@ -119,6 +119,8 @@ static const struct {
 	{ "dm/uuid", "dm", false },
 	{ "md/level", "md", false },
 	{ "mm_stat", "zram", false },
+	/* of a disk behind bcache, too, which has requests */
+	{ "bcache/dev", "bcache", false },
 	{ "", "disk", true },
 };
 
@@ -130,7 +132,8 @@ static const char *type_of(u32 dev, bool *leaf)
 		*leaf = true;
 		return "loop";
 	}
-	while (*types[i].file && !sys_has(dev, types[i].file))
+	while (*types[i].file && (!sys_has(dev, types[i].file) ||
+				  (!strcmp(types[i].type, "bcache") && sys_has(dev, "mq"))))
 		i++;
 	/* the programs never see a driver without request queues complete a request: no total can
 	 * hold its bytes */
@@ -470,6 +473,16 @@ int devices_holder(u32 dev, u32 *logical)
 	if (dir)
 		closedir(dir);
 	return err;
+}
+
+u32 devices_cached(u32 dev, u32 logical)
+{
+	u64 own, above;
+
+	if (!sys_has(dev, "bcache/dev") || sys_number(dev, "size", &own) ||
+	    sys_number(logical, "size", &above) || own < above || own - above >= ~0u)
+		return 0;
+	return own - above + 1;
 }
 
 void devices_list(void (*device)(void *arg, u32 dev), void *arg)

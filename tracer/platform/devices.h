@@ -35,7 +35,12 @@ void devices_levels(u32 dev, void (*level)(void *arg, const struct rec_level *),
 /* Finds the logical device (dm, md) of which a block device is a member; -ENOENT: none. */
 int devices_holder(u32 dev, u32 *logical);
 
-/* Kind of a block device, as in the record `device`: disk, partition, loop, dm, md or zram. */
+/* Of the device behind bcache, whose data begin after a superblock: 1 + the sectors before them. 0:
+ * any other member, such as the cache. */
+u32 devices_cached(u32 dev, u32 logical);
+
+/* Kind of a block device, as in the record `device`: disk, partition, loop, dm, md, zram or
+ * bcache. */
 const char *devices_type(u32 dev);
 
 /* Calls back with the number of every block device that has a capacity. */

@@ -64,7 +64,7 @@ static const struct machine_file partition[] = {
 };
 
 /* Kinds of devices, each counted. */
-static const char *const kinds[] = { "disk", "partition", "loop", "dm", "md", "zram" };
+static const char *const kinds[] = { "disk", "partition", "loop", "dm", "md", "zram", "bcache" };
 
 struct disks {
 	FILE *to;

@@ -385,9 +385,9 @@ int probes_want_group(struct probes *p, u64 group, const char *path)
 	return err ? fail(err, "cannot follow the control group %s", path) : 0;
 }
 
-void probes_hold(struct probes *p, u32 dev, u32 logical)
+void probes_hold(struct probes *p, u32 dev, u32 logical, u32 cached)
 {
-	struct iot_held h = { .logical = logical };
+	struct iot_held h = { .logical = logical, .cached = cached };
 	int fd = map_fd(p, "held");
 
 	if (fd >= 0)

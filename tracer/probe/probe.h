@@ -188,8 +188,9 @@ int probes_stop(struct probes *);
 #define PROBES_TAKE 16384
 size_t probes_consume(struct probes *, const struct probe_callbacks *);
 
-/* Tells the kernel side that a disk or partition is a member of a logical device (dm, md). */
-void probes_hold(struct probes *, u32 dev, u32 logical);
+/* Tells the kernel side that a disk or partition is a member of a logical device (dm, md, bcache).
+ * cached: devices_cached(). */
+void probes_hold(struct probes *, u32 dev, u32 logical, u32 cached);
 /* Tells the kernel side that a device, or a file system by its number, lies on the only wanted
  * disk. */
 void probes_want_device(struct probes *, u32 dev);

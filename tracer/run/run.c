@@ -110,7 +110,7 @@ static void hold_device(void *arg, u32 dev)
 	u32 logical;
 
 	if (!devices_holder(dev, &logical))
-		probes_hold(r->probes, dev, logical);
+		probes_hold(r->probes, dev, logical, devices_cached(dev, logical));
 }
 
 static void want_device(void *arg, u32 dev)
