@@ -14,15 +14,18 @@ enum vfs_from {
 	VFS_FROM_FILE,         /* struct file; NULL: no operation */
 	VFS_FROM_DENTRY,       /* struct dentry: the file system alone */
 	VFS_FROM_PATH,         /* struct path: of its dentry */
+	VFS_FROM_VOID_PATH,    /* the same, of a function that returns nothing */
 	VFS_FROM_KIOCB,        /* struct kiocb; the next argument is a struct iov_iter */
 	/* the return value, a struct file or an error; NULL: no operation */
 	VFS_FROM_RETURN,
 	VFS_FROM_COMPLETION,   /* struct kiocb; the next argument is the result */
+	VFS_FROM_LEAVES,       /* nothing: the thread ends */
 };
 
 enum vfs_function {
 #define VFS(function, kind, from, arg) VFS_FN_##function,
 #define COMPLETION(function) VFS_FN_##function,
+#define LEAVES(function) VFS_FN_##function,
 #include "vfs.def"
 	VFS_FUNCTIONS
 };

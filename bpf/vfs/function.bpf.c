@@ -43,6 +43,13 @@ int vfs__##function(u64 *ctx)									\
 	return vfs_complete(entered_with(ctx, 0), entered_with(ctx, 1));			\
 }
 
+#define LEAVES(function)									\
+SEC("fentry/" #function)									\
+int vfs__##function(u64 *ctx)									\
+{												\
+	return vfs_leave();									\
+}
+
 #include "vfs.def"
 
 SEC("kretprobe")
@@ -59,5 +66,7 @@ int vfs__kprobe(struct pt_regs *regs)
 
 	if (VFS_FROM_OF(what) == VFS_FROM_COMPLETION)
 		return vfs_complete(object, next);
+	if (VFS_FROM_OF(what) == VFS_FROM_LEAVES)
+		return vfs_leave();
 	return vfs_begin(what, object, next, function_stack(regs));
 }

@@ -5,7 +5,8 @@
  * The entry puts a frame on a stack that each thread has, and the return takes it off: an operation
  * is counted when both were seen. A mechanism can miss a return (a kretprobe without a free
  * instance, a program that was already running). Its frame is found when the thread enters a
- * function at a higher address of its kernel stack, and is a loss.
+ * function at a higher address of its kernel stack, or ends, and is a loss. So is a return without
+ * a frame, but for the first one of a thread, whose entry may have been before the run.
  */
 #ifndef IOT_VFS_OP_BPF_H
 #define IOT_VFS_OP_BPF_H
@@ -162,6 +163,7 @@ static __always_inline bool vfs_file(struct vfs_frame *f, u64 object, u64 iter)
 		vfs_inode(f, POINTER_AT(object, struct file, f_inode));
 		return !vfs_moves(f->kind) || is_storage(f->sub);
 	case VFS_FROM_PATH:
+	case VFS_FROM_VOID_PATH:
 		object = POINTER_AT(object, struct path, dentry);
 		/* fall through */
 	case VFS_FROM_DENTRY:
@@ -217,10 +219,8 @@ __noinline int vfs_begin(u64 what, u64 object, u64 iter, u64 sp)
 	}
 	vfs_drop_stale(v, VFS_FUNCTION_OF(what), sp);
 	depth = v->depth;
-	if (depth >= VFS_DEPTH) {
-		vfs_lose(1);
+	if (depth >= VFS_DEPTH) /* its return is the loss */
 		return 0;
-	}
 	f = &v->at[INDEX(depth, VFS_DEPTH)];
 	__builtin_memset(f, 0, sizeof(*f));
 	f->sp = sp;
@@ -346,7 +346,9 @@ __noinline int vfs_end(u64 what, u64 value)
 	s64 ret = vfs_result(value);
 	u64 kiocb;
 
-	if (f && f->from == VFS_FROM_VOID)
+	if (v && !f)
+		vfs_lose(1);
+	if (f && (f->from == VFS_FROM_VOID || f->from == VFS_FROM_VOID_PATH))
 		ret = 0;
 	if (!f || f->inner || !f->kind || (f->async && ret == -EIOCBQUEUED))
 		return 0;
@@ -359,6 +361,18 @@ __noinline int vfs_end(u64 what, u64 value)
 	if (kiocb && ret > 0) /* an append begins where the file ended */
 		f->offset = NUMBER_AT(kiocb, struct kiocb, ki_pos) - ret;
 	vfs_count(f, ret < 0 && !vfs_failed(ret) ? 0 : ret);
+	return 0;
+}
+
+/* A thread ends. */
+__noinline int vfs_leave(void)
+{
+	struct vfs_task *v = bpf_task_storage_get(&vfs_tasks, bpf_get_current_task_btf(), 0, 0);
+
+	if (v) {
+		vfs_lose(v->depth);
+		v->depth = 0;
+	}
 	return 0;
 }
 

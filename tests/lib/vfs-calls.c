@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* vfs-calls - each operation of the VFS a prime number of times, in the working folder, with bytes
- * that are multiples of no block. Prints "KIND OPERATIONS BYTES" for each kind, as kinds.def names
- * it: operations that reach a function of the VFS. A call that fails before, by a name that is not
- * there, is none.
+/* vfs-calls [waits N] - each operation of the VFS a prime number of times, in the working folder,
+ * with bytes that are multiples of no block. Prints "KIND OPERATIONS BYTES" for each kind, as
+ * kinds.def names it: operations that reach a function of the VFS. A call that fails before, by a
+ * name that is not there, is none.
+ *
+ * waits N: N processes wait for a lock at the same time.
  *
  * To add an operation: a call, and its part of the numbers that are printed.
  */
@@ -17,6 +19,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -144,11 +147,14 @@ static void names(void)
 	TIMES(41) MUST(mkdir(name("d", i), 0700));
 	TIMES(31) MUST(rmdir(name("d", i)));
 	TIMES(7) MUST(mkfifo(name("f", i), 0600));
+	TIMES(23) MUST(chdir("."));
+	TIMES(11) MUST(fchdir(d));
 	TIMES(11) MUST(truncate("sized", 50000 - i));
 	TIMES(31) MUST(ftruncate(fd, 40000 - i));
 	TIMES(59) MUST(fallocate(fd, FALLOC_FL_KEEP_SIZE, i * 4096, 4096));
 	while (MUST(syscall(SYS_getdents64, d, buf, 512)) > 0)
 		entries++;
+	say("vfs_chdir", 23 + 11, 0);
 	say("vfs_rename", 37, 0);
 	say("vfs_link", 47, 0);
 	say("vfs_symlink", 53, 0);
@@ -190,11 +196,48 @@ static void transfers(void)
 	give(out);
 }
 
-int main(void)
+/* Locks, of any process, that are waited for. */
+static int waiting(void)
+{
+	FILE *f = fopen("/proc/locks", "r");
+	char line[256];
+	int n = 0;
+
+	while (f && fgets(line, sizeof(line), f))
+		n += !!strstr(line, "-> ");
+	if (f)
+		fclose(f);
+	return n;
+}
+
+static void waits(int n)
+{
+	struct flock l = { .l_type = F_WRLCK };
+	int fd = take("held", O_RDWR | O_CREAT);
+
+	MUST(fcntl(fd, F_SETLK, &l));
+	TIMES(n)
+		if (!MUST(fork())) {
+			MUST(fcntl(fd, F_SETLKW, &l));
+			_exit(0);
+		}
+	while (waiting() < n)
+		usleep(10000);
+	l.l_type = F_UNLCK;
+	MUST(fcntl(fd, F_SETLK, &l));
+	TIMES(n) MUST(wait(NULL));
+	say("vfs_flock", n + 2, 0);
+}
+
+int main(int argc, char **argv)
 {
 	static char out[4096];
 
 	setvbuf(stdout, out, _IOFBF, sizeof(out)); /* else the library asks for its attributes */
+	if (argc == 3 && !strcmp(argv[1], "waits")) {
+		waits(atoi(argv[2]));
+		return 0;
+	}
 	moves();
 	syncs();
 	attributes();

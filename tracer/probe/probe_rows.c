@@ -186,6 +186,7 @@ const struct program programs[] = {
 #define VFS(function, kind, from, arg) \
 	VFS_ROW("vfs__" #function) VFS_ROW("vfs__" #function "_end")
 #define COMPLETION(function) VFS_ROW("vfs__" #function)
+#define LEAVES(function) VFS_ROW("vfs__" #function)
 #include "vfs.def"
 	VFS_ROW("vfs__kprobe")
 	VFS_ROW("vfs__kprobe_end")
@@ -376,6 +377,8 @@ const struct vfs_row vfs_functions[] = {
 	VFS_WHAT(VFS_FN_##function, KIND_VFS_##kind, VFS_FROM_KIOCB, 0), true },
 #define COMPLETION(function) [VFS_FN_##function] = { #function, \
 	VFS_WHAT(VFS_FN_##function, KIND_NONE, VFS_FROM_COMPLETION, 0), true },
+#define LEAVES(function) [VFS_FN_##function] = { #function, \
+	VFS_WHAT(VFS_FN_##function, KIND_NONE, VFS_FROM_LEAVES, 0), false },
 #include "vfs.def"
 };
 _Static_assert(VFS_FUNCTIONS <= 256, "VFS_FUNCTION_OF() has eight bits");

@@ -21,9 +21,10 @@
 /* One of them that every kernel has: mechanisms are tried on it. */
 #define TRIED VFS_FN_vfs_unlink
 
-static bool is_completion(size_t n)
+/* True for a function whose return says nothing. */
+static bool is_entered_only(size_t n)
 {
-	return VFS_FROM_OF(vfs_functions[n].what) == VFS_FROM_COMPLETION;
+	return VFS_FROM_OF(vfs_functions[n].what) >= VFS_FROM_COMPLETION;
 }
 
 /* Number of the function of a program, by the program's name; -1: it serves all (kprobes). */
@@ -198,7 +199,7 @@ static int attach_by(struct probes *p, struct bpf_object *o, size_t n, enum vfs_
 
 	if (!entry || bpf_program__fd(entry) < 0)
 		return fentry ? -ENOENT : -EPERM;
-	if (!is_completion(n)) {
+	if (!is_entered_only(n)) {
 		at->end = fentry ?
 			bpf_program__attach_trace(program_of(o, vfs_functions[n].name, END)) :
 			attach_kprobe(o, n, true);
@@ -220,7 +221,7 @@ static void tell(struct probes *p, size_t n, int err)
 {
 	static const char *const ends[] = { "", END };
 
-	for (size_t i = 0; i < N_OF(ends) - is_completion(n); i++) {
+	for (size_t i = 0; i < N_OF(ends) - is_entered_only(n); i++) {
 		char name[64], why[64];
 		int row;
 
