@@ -58,9 +58,9 @@ vfs_rename:38:38:0:-:-:-:
 vfs_getattr:17:17:0:-:-:-:
 vfs_chdir:6:-:-:-:-:-:no function
 vfs_mkdir:0:0:0:-:-:-:"
-	same operations "$(for o in write rename chdir; do row operations "vfs_$o"; done)" "vfs_write:13:1:11089:1.000:1.000:measured:
-vfs_rename:38:0:-:1.000:1.000:measured:
-vfs_chdir:6:0:-:1.000:1.000:derived:"
+	same operations "$(for o in write rename chdir; do row operations "vfs_$o"; done)" "vfs_write:13:1:11089:1.000:1.000:measured::-
+vfs_rename:38:0:-:1.000:1.000:measured::-
+vfs_chdir:6:0:-:1.000:1.000:derived::0"
 	same "of the kernel itself" "$("$ANALYZE" operations run.sqlite --format tsv --table kernel | sed '1d; s,n/a,-,g' | tr '\t' ':' | sort)" "db:7:vfs_write:loopback:7:0:458752
 dumped:8:vfs_close:none:4:0:-
 dumped:8:vfs_write:none:3:1:8192"
