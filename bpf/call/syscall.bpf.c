@@ -282,6 +282,7 @@ static __always_inline bool begins_whole(u8 shape)
 static __always_inline int call_begins(const struct pt_regs *regs, long id, bool twin)
 {
 	struct thread *th;
+	u64 now;
 	u32 tid;
 	u8 shape;
 
@@ -314,13 +315,12 @@ static __always_inline int call_begins(const struct pt_regs *regs, long id, bool
 		if (c)
 			see_fd(c, regs_arg0(regs));
 	}
-	if (VFS_WHOLE && is_munmap(id)) {
-		struct task_ctx *c = ctx_make();
-
-		if (c)
-			whole_area(c, regs_arg0(regs));
-	}
-	th->clock = thread_above(tid) << CLOCK_SHIFT | bpf_ktime_get_ns();
+	if (VFS_WHOLE && is_munmap(id))
+		munmap_begins(regs_arg0(regs));
+	now = bpf_ktime_get_ns();
+	if (VFS_WHOLE && shape == SHAPE_CLOSE)
+		folder_closes(regs_arg0(regs), now);
+	th->clock = thread_above(tid) << CLOCK_SHIFT | now;
 	return 0;
 }
 

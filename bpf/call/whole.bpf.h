@@ -119,6 +119,15 @@ __noinline int whole_area(struct task_ctx *c, u64 address)
 	return 1;
 }
 
+/* munmap() begins: the area is gone at the exit. */
+static __always_inline void munmap_begins(u64 address)
+{
+	struct task_ctx *c = ctx_make();
+
+	if (c)
+		whole_area(c, address);
+}
+
 /* Appends the folder that a relative path begins at. */
 static __always_inline void path_base(struct iot_call_path *p, struct path_walk *w, s32 fd)
 {
@@ -205,6 +214,17 @@ __noinline int whole_send(struct task_ctx *c, u64 text, s32 fd, u32 what)
 		lose(LOSS_EVENT_PATH);
 	p->type = 0;
 	return 0;
+}
+
+/* close() of a folder begins: its path is sent now, since the descriptor is gone at the exit. */
+__noinline int folder_closes(s32 fd, u64 now)
+{
+	struct task_ctx *c = VFS_WHOLE && cfg.events ? ctx_find() : NULL;
+
+	if (!c || c->seen.type != SUB_FT_DIR || !wants_event(proc_current(c)))
+		return 0;
+	c->op.ts_ns = now;
+	return whole_send(c, 0, fd, PATH_FIRST | PATH_LAST);
 }
 
 /* Sends the paths of the call in the context. */
@@ -332,6 +352,8 @@ static __always_inline int whole_paths(struct task_ctx *c) { return 0; }
 static __always_inline int whole_area(struct task_ctx *c, u64 address) { return 0; }
 static __always_inline bool is_idle(u64 nr, const struct pt_regs *regs) { return false; }
 static __always_inline bool is_munmap(u64 nr) { return false; }
+static __always_inline int folder_closes(s32 fd, u64 now) { return 0; }
+static __always_inline void munmap_begins(u64 address) {}
 
 #endif
 

@@ -249,6 +249,7 @@ static int work(const char *what, int n)
 	} else {
 		return 2;
 	}
+	MUST(close(folder));
 	return 0;
 }
 

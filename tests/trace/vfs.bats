@@ -103,6 +103,7 @@ truncate 10 0"
 		same "removed folders" "$(sql "SELECT COUNT(DISTINCT path) FROM v_event WHERE owner_comm = 'named' AND kind = 'rmdir' AND path LIKE '$w/d%'")" 37
 		same "by unlinkat" "$(events "kind = 'rmdir' AND args = 'AT_REMOVEDIR'")" 17
 		same "folder read" "$(events "kind = 'getdents' AND path = '$w'")" 3
+		same "and closed" "$(events "kind = 'close' AND path = '$w'")" 1
 		same "fifo" "$(events "kind = 'mknod' AND path LIKE '$w/p%' AND args = 'S_IFIFO'")" 29
 		same "hard links" "$(sql "SELECT COUNT(DISTINCT path2) FROM v_event WHERE owner_comm = 'named' AND kind = 'link' AND path = '$w/l' AND path2 LIKE '$w/h%'")" 13
 		same "symbolic links" "$(sql "SELECT COUNT(DISTINCT path2) FROM v_event WHERE owner_comm = 'named' AND kind = 'symlink' AND path = 'l' AND path2 LIKE '$w/s%'")" 11
