@@ -136,10 +136,10 @@ static __always_inline void cell_open(struct iot_cell_slot *slot)
 }
 
 /* Makes the aggregate of a key. The tracer reads the key by the number: it is set before any
- * program can add. The index has no element to spare where a burst of new keys is faster than the
- * kernel refills the processor's stock (bpf_mem_alloc, since 6.1), or where its table is busy in
- * the program that was interrupted. Then the aggregate is found by the cache alone, until another
- * one of this key is in the index: the tracer adds both. */
+ * program can add. The index may refuse it: when it is full, and maybe when a burst of new keys is
+ * faster than the kernel refills the processor's stock of elements (bpf_mem_alloc, since 6.1). Then
+ * the aggregate is found by the cache alone, until another one of this key is in the index: the
+ * tracer adds both. */
 static __always_inline u32 cell_insert(struct iot_state *s, struct iot_cell_key *key)
 {
 	u32 n = cell_number(s), *other;
