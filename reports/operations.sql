@@ -44,7 +44,11 @@ WITH o AS MATERIALIZED (
        FROM v_operation_known n LEFT JOIN o ON o.vfs = n.vfs)
 SELECT operation, derived, measured, measured - derived AS difference, derived_bytes, measured_bytes,
        measured_bytes - derived_bytes AS difference_bytes, COALESCE(not_measured, '') AS why
-FROM x ORDER BY vfs;
+FROM (SELECT x.* FROM x JOIN v_measured m WHERE m.vfs IS NOT NULL
+      UNION ALL -- where none was measured, there is one reason
+      SELECT 0, 'all', NULL, NULL, NULL, NULL, (SELECT not_measured FROM x WHERE operation = 'vfs_read')
+      FROM v_measured m WHERE m.vfs IS NULL)
+ORDER BY vfs;
 
 -- table: kernel: Operations that no call or request asked for, and whom they served; measured alone
 SELECT g.who, g.pid, c.kind AS operation, c.cause, SUM(c.ops) AS ops, SUM(c.errors) AS errors,
