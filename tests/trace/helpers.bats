@@ -79,7 +79,7 @@ whole() {
 	run timeout -s KILL 3 cat /proc/*/cmdline
 	[ "$status" = 137 ] || skip "memory of processes cannot be locked like this here"
 	# shellcheck disable=SC2046 # words
-	timeout 60 "$trace" --layers syscall --all -d 5 -o "$store" -- $(somebody) >/dev/null 2>said.txt || fail "status $?: $(<said.txt)"
+	timeout 60 "$trace" --layers syscall --all --ring 64M -d 5 -o "$store" -- $(somebody) >/dev/null 2>said.txt || fail "status $?: $(<said.txt)"
 	whole
 	timeout 60 "$trace" --systems >list 2>said.txt || fail "status $?"
 	grep -q 'does not let itself be looked at' said.txt || fail "$(<said.txt)"
@@ -122,7 +122,7 @@ helped() {
 	kill -STOP "$daemon"
 	timeout 60 "$trace" --systems >list 2>said.txt || fail "status $?"
 	# shellcheck disable=SC2046 # words
-	timeout 60 "$trace" --layers syscall --all -d 5 -o "$store" -- $(somebody) >/dev/null 2>said.txt || fail "status $?: $(<said.txt)"
+	timeout 60 "$trace" --layers syscall --all --ring 64M -d 5 -o "$store" -- $(somebody) >/dev/null 2>said.txt || fail "status $?: $(<said.txt)"
 	whole
 }
 

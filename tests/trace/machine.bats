@@ -21,7 +21,7 @@ as_file() { # PART NAME KEY FILE
 }
 
 @test "machine: memory, kernel, distribution, settings are what /proc says" {
-	traced --no-events -d 0.1
+	traced --no-events --settle none -d 0.1
 	same "memory" "$(fact memory '' bytes)" $(($(awk '/^MemTotal/ { print $2 }' /proc/meminfo) * 1024))
 	same "page" "$(fact memory '' page_bytes)" "$(getconf PAGESIZE)"
 	same "release" "$(fact kernel '' release)" "$(uname -r)"
@@ -44,7 +44,7 @@ as_file() { # PART NAME KEY FILE
 @test "machine: disks, partitions and interfaces are what /sys says, without addresses" {
 	local one key file n=0
 
-	traced --no-events -d 0.1
+	traced --no-events --settle none -d 0.1
 	for one in /sys/block/*; do
 		[ "$(cat "$one/size")" != 0 ] || continue
 		case ${one##*/} in loop* | dm-* | md* | zram*) continue ;; esac
@@ -81,7 +81,7 @@ as_file() { # PART NAME KEY FILE
 		fs_up "$type" 400M
 		at=$(basename "$IOT_DEV")
 		rm -f "$store"
-		traced --no-events -d 0.1
+		traced --no-events --settle none -d 0.1
 		same "type" "$(fact fs "$IOT_MNT" type)" "$type"
 		same "device" "$(fact fs "$IOT_MNT" device)" "$at"
 		[[ ,$(fact fs "$IOT_MNT" mount_options), = *,noatime,* ]]
@@ -119,7 +119,7 @@ as_file() { # PART NAME KEY FILE
 	mkdir -p "$name" covered
 	trace=$trace name=$name unshare --mount sh -euc 'mount -t tmpfs -o size=4096k upper "$name"
 		mount -t tmpfs -o size=4097k lower covered; mount -t tmpfs -o size=4098k upper covered
-		exec "$trace" -q -o run.sqlite --no-events -d 0.1'
+		exec "$trace" -q -o run.sqlite --no-events --settle none -d 0.1'
 	same "hostile" "$(q "SELECT COUNT(*) FROM machine JOIN r USING (run) WHERE part = 'fs' AND key = 'device' AND value = 'upper'
 		AND name = CAST(X'$(printf %s "$PWD/$name" | od -An -v -tx1 | tr -d ' \n')' AS TEXT)")" 1
 	same "covered" "$(fact fs "$PWD/covered" device)" upper
@@ -129,7 +129,7 @@ as_file() { # PART NAME KEY FILE
 @test "machine: of 140 file systems 128 are described, and the others counted" {
 	need unshare util-linux
 	unshare --mount sh -euc 'for i in $(seq 140); do mkdir "m$i"; mount -t tmpfs -o size=4k "t$i" "m$i"; done
-		exec "$1" -q -o run.sqlite --no-events -d 0.1' sh "$trace"
+		exec "$1" -q -o run.sqlite --no-events --settle none -d 0.1' sh "$trace"
 	said=$(q "SELECT COUNT(DISTINCT name) FROM machine JOIN r USING (run) WHERE part = 'fs' AND name NOTNULL")
 	same "described" "$said" 128
 	[ "$(fact fs '' left_out)" -ge 12 ]
@@ -154,7 +154,7 @@ as_file() { # PART NAME KEY FILE
 
 @test "machine: it is read before the gate opens, and nothing of it is in the sums" {
 	need strace strace
-	strace -f -qq -e trace=openat,bpf -o calls.txt "$trace" -q -o "$store" --no-events -d 0.1
+	strace -f -qq -e trace=openat,bpf -o calls.txt "$trace" -q -o "$store" --no-events --settle none -d 0.1
 	last=$(grep -n '/proc/sys/vm/dirty_ratio\|"/sys/class/net"' calls.txt | tail -n 1 | cut -d: -f1)
 	load=$(grep -n 'BPF_PROG_LOAD' calls.txt | sed -n '$p' | cut -d: -f1)
 	[ "$last" -lt "$load" ] || fail "line $last of the calls is behind $load, the last program that was loaded"

@@ -46,7 +46,7 @@ E
 @test "process samples: the last equals what the process says of itself" {
 	fs_up ext4 64M
 	worker "$IOT_MNT/f"
-	"$trace" -q --sample-processes 1 --pid "$pid" -o "$store" -d 6 &
+	"$trace" -q --settle none --sample-processes 1 --pid "$pid" -o "$store" -d 6 &
 	tracer=$!
 	until [ -e "$store" ] && [ "$(sqlite3 -readonly "$store" 'SELECT COUNT(*) FROM run' 2>/dev/null || echo 0)" = 1 ]; do sleep 0.2; done
 	touch go

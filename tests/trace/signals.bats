@@ -177,7 +177,7 @@ behind_signal() { # CALLS [all]
 	export ASAN_OPTIONS=detect_leaks=0 # that cannot be traced
 	local calls all points i at signal taken attached most=0 late=0
 	points=$(sized 6 12)
-	strace -f -e trace=bpf -o all "$trace" -q -d 0.01 -o whole.jsonl
+	strace -f -e trace=bpf -o all "$trace" -q --settle none -d 0.01 -o whole.jsonl
 	# calls of the first thread; those that load get the signal at a call of theirs too
 	calls=$(awk 'NR == 1 { main = $1 } $1 == main && / bpf\(/ { n++; if (/RAW_TRACEPOINT_OPEN|LINK_CREATE/) last = n } END { print last }' all)
 	read -r all attached < <(behind_signal all all)

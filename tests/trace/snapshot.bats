@@ -17,7 +17,7 @@ rows() { q "SELECT hex(path) || ' ' || substr(type, 1, 1) || ' ' || size || ' ' 
 	ln -s ../../.. tree/a/up
 	touch -d @1000000007 "tree/a/"$'new\nline "quote" \\ \xff;--'
 	mkfifo tree/pipe
-	"$trace" -q --no-events --snapshot-fs tree -o "$store" -d 0.1
+	"$trace" -q --no-events --settle none --snapshot-fs tree -o "$store" -d 0.1
 	python3 - tree <<'E' | sort >wanted.txt
 import os, stat, sys
 def line(path):
@@ -42,7 +42,7 @@ E
 	need unshare util-linux
 	mkdir -p tree/mounted/inside 'colon:7'
 	unshare --mount sh -euc 'mount -t tmpfs none tree/mounted; mkdir tree/mounted/hidden
-		"$1" -q --no-events --snapshot-fs tree:0 --snapshot-fs tree:9 --snapshot-fs colon:7:1 -o run.sqlite -d 0.1' sh "$trace"
+		"$1" -q --no-events --settle none --snapshot-fs tree:0 --snapshot-fs tree:9 --snapshot-fs colon:7:1 -o run.sqlite -d 0.1' sh "$trace"
 	same "entries" "$(q "SELECT group_concat(entries) FROM fs_snapshot JOIN r USING (run)")" 1,2,1
 	same "hidden" "$(q "SELECT COUNT(*) FROM fs_entry JOIN r USING (run) WHERE path GLOB '*hidden*'")" 0
 }
@@ -50,7 +50,7 @@ E
 @test "snapshot: of 70000 names 65536 entries are listed, and the cut is said" {
 	mkdir many
 	python3 -c 'for i in range(70000): open("many/%d" % i, "w").close()'
-	"$trace" --no-events --snapshot-fs many -o "$store" -d 0.1 2>err.log
+	"$trace" --no-events --settle none --snapshot-fs many -o "$store" -d 0.1 2>err.log
 	grep -q 'cut: more than 65536 entries' err.log
 	same "entries" "$(q "SELECT entries || ' ' || cut FROM fs_snapshot JOIN r USING (run)")" "65536 more than 65536 entries"
 	same "rows" "$(q "SELECT COUNT(*) FROM fs_entry JOIN r USING (run)")" 65536
