@@ -123,25 +123,39 @@ struct {
 	__type(value, struct uring_request);
 } uring_new SEC(".maps");
 
-static __always_inline int submit(struct io_kiocb *r)
+/* An empty request of the current thread, whose state becomes *c. NULL: it is not recorded. */
+static __always_inline struct uring_request *uring_begin(u64 req, struct task_ctx **c)
 {
 	struct task_struct *t = current_task();
+	struct uring_request *u;
+	u32 copy = copy_working();
+
+	if (!req || !gate_open() || t->tgid == cfg.self_pid)
+		return NULL;
+	*c = ctx_make();
+	u = bpf_map_lookup_elem(&uring_new, &copy);
+	if (!*c || !u)
+		return NULL;
+	used_again(req);
+	__builtin_memset(u, 0, sizeof(*u));
+	u->proc = proc_current(*c);
+	u->tid = current_thread();
+	filesum_comm(u->comm);
+	return u;
+}
+
+static __always_inline int submit(struct io_kiocb *r)
+{
 	u64 req = (u64)r;
 	struct io_ring_ctx *ring;
-	struct uring_request *u;
-	struct task_ctx *c;
-	u32 flags, copy = copy_working();
+	struct task_ctx *c = NULL;
+	struct uring_request *u = uring_begin(req, &c);
+	u32 flags;
 	bool moves;
 
-	if (!r || !gate_open() || t->tgid == cfg.self_pid)
+	if (!u || !c)
 		return 0;
-	c = ctx_make();
-	u = bpf_map_lookup_elem(&uring_new, &copy);
-	if (!c || !u)
-		return 0;
-	used_again(req);
 	uring_settle(c);
-	__builtin_memset(u, 0, sizeof(*u));
 	ring = (struct io_ring_ctx *)POINTER_AT(req, struct io_kiocb, ctx);
 	flags = NUMBER_AT(req, struct io_kiocb, flags);
 	u->opcode = NUMBER_AT(req, struct io_kiocb, opcode);
@@ -152,9 +166,6 @@ static __always_inline int submit(struct io_kiocb *r)
 	c->uring.links = flags & (1U << IOSQE_IO_LINK_BIT | 1U << IOSQE_IO_HARDLINK_BIT);
 	if (u->waits || c->uring.links)
 		c->uring.chain[INDEX(c->uring.chained++, URING_CHAIN)] = req;
-	u->proc = proc_current(c);
-	u->tid = current_thread();
-	filesum_comm(u->comm);
 	if (NUMBER_AT(ring, struct io_ring_ctx, flags) & IORING_SETUP_SQPOLL)
 		u->flags |= FLAG_SQPOLL;
 	moves = uring_op(u->opcode)->flags & OP_MOVES;
@@ -202,22 +213,11 @@ int PROBE(uring__submit_sqe, struct io_kiocb *req)
  * and moves nothing. */
 static __always_inline int refuse(const struct io_uring_sqe *entry, u64 req)
 {
-	struct task_struct *t = current_task();
-	struct task_ctx *c;
-	struct uring_request *u;
-	u32 copy = copy_working();
+	struct task_ctx *c = NULL;
+	struct uring_request *u = uring_begin(req, &c);
 
-	if (!entry || !req || !gate_open() || t->tgid == cfg.self_pid)
+	if (!entry || !u || !c)
 		return 0;
-	c = ctx_make();
-	u = bpf_map_lookup_elem(&uring_new, &copy);
-	if (!c || !u)
-		return 0;
-	used_again(req);
-	__builtin_memset(u, 0, sizeof(*u));
-	u->proc = proc_current(c);
-	u->tid = current_thread();
-	filesum_comm(u->comm);
 	u->ts_ns = bpf_ktime_get_ns();
 	uring_refused(c, entry, u);
 	if (!uring_enter(req, u) && u->proc >= PROC_FIRST)

@@ -75,6 +75,7 @@ static __always_inline bool paths_of_request(u64 r, u8 opcode, struct uring_path
 		return true;
 	case IORING_OP_SYMLINKAT:
 		p->what |= PATH_PLAIN;
+		__attribute__((__fallthrough__));
 	case IORING_OP_LINKAT:
 		p->fd = NUMBER_AT(r, struct io_link, old_dfd);
 		p->fd2 = NUMBER_AT(r, struct io_link, new_dfd);
@@ -84,6 +85,7 @@ static __always_inline bool paths_of_request(u64 r, u8 opcode, struct uring_path
 	case IORING_OP_SETXATTR:
 	case IORING_OP_GETXATTR:
 		p->text = NAME_TEXT(r, io_xattr, filename);
+		__attribute__((__fallthrough__));
 	case IORING_OP_FSETXATTR:
 	case IORING_OP_FGETXATTR:
 		p->name = attribute_text(r);
@@ -110,6 +112,7 @@ static __always_inline bool paths_of_entry(const struct sqe_begin *e, u64 third,
 	case IORING_OP_SYMLINKAT:
 		p->fd2 = e->fd;
 		p->what = PATH_PLAIN;
+		__attribute__((__fallthrough__));
 	case IORING_OP_RENAMEAT:
 	case IORING_OP_LINKAT:
 		p->text2 = e->off ?: UNREADABLE;

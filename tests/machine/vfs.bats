@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-only
-# vfs.bats - layer vfs measured, operation by operation, by each mechanism: in guests, whose kernels have them; and what a kernel that
-# refuses them is told. One guest serves all tests of one kernel. IOT_KERNELS="6.1 6.12" chooses the kernels, rows of tests/vm/kernels.
+# vfs.bats - layer vfs measured, operation by operation, by each mechanism: in guests, whose kernels have them; and what a run says
+# under a kernel that refuses them. One guest serves all tests of one kernel. IOT_KERNELS="6.1 6.12" chooses the kernels, rows of tests/vm/kernels.
 
 load ../lib/helper
 

@@ -18,8 +18,6 @@ teardown() {
 programs() { # NAME...
 	local event folder status=0
 
-	[ -n "${IOT_LONG:-}" ] || [ -e "${IOT_LIBURING:-$HOME/.cache/iot/liburing}/src" ] ||
-		skip "sources of liburing were not fetched (IOT_LONG=1, or tests/tools/liburing)"
 	folder=$("$BATS_TEST_DIRNAME/../tools/liburing" "$@" 2>build.txt) || status=$?
 	[ "$status" != 69 ] || skip "test programs of liburing are missing: $(tail -n 1 build.txt)"
 	same "built" "$status" 0
@@ -54,7 +52,7 @@ programs() { # NAME...
 }
 
 @test "liburing's programs on links, workers, polls and rings (IOT_LONG)" {
-	[ -n "${IOT_LONG:-}" ] || skip "IOT_LONG=1 runs it"
+	only_long "the test before it each time"
 	programs accept-link accept-reuse connect fallocate fadvise madvise file-register file-update fixed-link fixed-buf-iter recv-msgall send_recvmsg \
 		socket shutdown socket-rw submit-link-fail io-cancel msg-ring sq-poll-share link_drain link-timeout timeout open-close poll-cancel poll-link \
 		pipe-reuse lfs-openat short-read sync-cancel eventfd iopoll defer fpos sqpoll-sleep single-issuer self
