@@ -26,6 +26,7 @@ runs() { (alone timeout 300 "$root/tests/run" "$@"); }
 	printf '@test "a" { true; }\n@test "b" { false; }\n@test "c" { skip "x is missing"; }\n' > some.bats
 	if runs some.bats; then fail "no failure"; fi
 	same "last line" "$(tail -n 1 out.log)" "1 passed, 1 failed, 1 skipped" || { cat out.log; false; }
+	same "said again" "$(grep -c '^# not ok 2 b in ' out.log)" 1
 	printf '@test "a" { true; }\n' > good.bats
 	runs good.bats
 	same "last line" "$(tail -n 1 out.log)" "1 passed, 0 failed, 0 skipped"

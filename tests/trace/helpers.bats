@@ -172,8 +172,8 @@ helped() {
 		wait $!
 		kill -CONT "$(cat daemon)"
 		wait_for umount m # the helper that was left behind ends first
-		losetup -d "$disk"
-		wait_for eval "! losetup -l --noheadings -O NAME | grep -qx '$disk'"
+		losetup -d "$disk" # when nobody has it open any more; another test may have its number then
+		wait_for eval "! losetup -l --noheadings -O BACK-FILE | grep -qF '$place/v/image'"
 	}
 	with_fs ext4 64M -- body
 	same "status" "$(<status)" 0
