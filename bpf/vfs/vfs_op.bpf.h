@@ -95,14 +95,15 @@ static __always_inline void vfs_drop_stale(struct vfs_task *v, u8 function, u64 
 }
 
 /* True when a system call or a request of io_uring or libaio asked for an operation: not a kernel
- * thread, a core dump, an exec, or another operation. async: of the kind of kiocb that only
- * requests have. */
+ * thread, a core dump, an exec, the end of a thread, or another operation. A worker of an io_uring
+ * that ends last closes the files of its process. async: of the kind of kiocb that only requests
+ * have. */
 static __always_inline bool vfs_is_asked(struct task_struct *t, u8 kind, u8 above, bool async)
 {
 	const volatile struct iot_syscall *row;
 	const struct pt_regs *regs;
 
-	if (TASK(t, flags) & (PF_KTHREAD | PF_DUMPCORE))
+	if (TASK(t, flags) & (PF_KTHREAD | PF_DUMPCORE | PF_EXITING))
 		return false;
 	if (above && !(vfs_transfers(above) && vfs_moves(kind)))
 		return false;
