@@ -144,7 +144,7 @@ truncate 10 0"
 	body() {
 		local want
 
-		names_of --layers default,vfs -- all
+		names_of --layers default,vfs --prefer derived -- all
 		"$analyze" operations "$store" --table lines --format csv > lines.csv
 		for want in getattr,44,5 access,9,2 setattr,39,0 getxattr,8,1 setxattr,5,0 mkdir,41,0 rmdir,37,0 chdir,47,1 mknod,29,0 unlink,31,2 \
 			readdir,3,0 link,13,0 symlink,11,0 rename,9,1 munmap,5,0 msync,15,0 madvise,35,0 flock,8,0 fallocate,3,0 vmsplice,11,0 open,32,10; do
