@@ -529,6 +529,17 @@ os.fsync(f)' "$@"
 	with_fs ext4 256M -- body
 }
 
+@test "a database is known by its log, which is gone before the tracer looks for it" {
+	need sqlite3 sqlite3
+	# shellcheck disable=SC2016 # the traced shell's
+	"$trace" -q -o "$store" -o out.txt --format text -- sh -c 'kill -STOP $PPID
+		sqlite3 t.db "PRAGMA journal_mode = wal; CREATE TABLE t(a); INSERT INTO t VALUES(zeroblob(40990))" >/dev/null
+		kill -CONT $PPID; sleep 0.6'
+	same "lines" "$(awk '$2 == "STORAGE_SVC" && $7 == "sqlite3" && $8 == "[WRITE]" { n++; size += $4 } END { print n, size }' out.txt)" \
+		"$(sql "SELECT COUNT(*), SUM(bytes) FROM v_storage WHERE kind = 'svc_write'")"
+	same "of the database" "$(awk '$2 == "STORAGE_SVC" && $8 == "[WRITE]" && / sqlite data$/ { n++ } END { print (n > 0) }' out.txt)" 1
+}
+
 @test "the table has a line for each operation: bytes asked for and returned" {
 	"$trace" -q -o out.txt --format table -- sh -c 'dd if=/dev/zero of=f bs=4099 count=23 status=none; cat nothing-there 2> /dev/null || :'
 	same "header" "$(head -n 1 out.txt | tr -s ' ')" "TIME SYSTEM EVENT_TYPE PID TID COMM SIZE OFFSET LAT(us) RET"

@@ -33,6 +33,11 @@ void detect_file(struct detect *, const struct iot_path *, struct rec_file *r);
  * can be recognised. The record lives until the next call. */
 const struct rec_file *detect_late(struct detect *);
 
+/* The database that the file of the last detect_file() stands next to, if its component became
+ * known by that: the events that follow are then of a known component. NULL: none. The record
+ * lives until the next call of this or of detect_late(). */
+const struct rec_file *detect_told(struct detect *);
+
 /* Learns from an event, and fills in its component. A write to a file that only one system has
  * identifies the process; the thread's name can identify the component. */
 void detect_event(struct detect *, struct iot_event *);

@@ -158,6 +158,7 @@ static void tell_main(struct detect *d, u32 dev, const char *path, size_t len)
 		return;
 	look_later(d, &s->rec, s->user, s->writes, false, path, len);
 	s->path = 0;
+	d->told = true;
 }
 
 /* Examines one file again. Returns true when that is finished: it is known, or given up. */
@@ -193,6 +194,19 @@ const struct rec_file *detect_late(struct detect *d)
 	}
 	d->at_late = 0;
 	return NULL;
+}
+
+const struct rec_file *detect_told(struct detect *d)
+{
+	const struct rec_file *r = NULL;
+
+	if (d->told && d->n_late) {
+		d->at_late = d->n_late - 1;
+		r = detect_late(d);
+		d->at_late = 0;
+	}
+	d->told = false;
+	return r;
 }
 
 /* A device belongs to the process that writes to it, which need not be its first user. */

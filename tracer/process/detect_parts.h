@@ -89,6 +89,7 @@ struct detect {
 	size_t n_known, hand, n_devices;
 	struct late *late;
 	size_t late_room, n_late, at_late;
+	bool told;                  /* the last of `late` became known by the file next to it */
 	struct unclear unclear[UNCLEAR]; /* the last file of each slot */
 	struct rec_file late_rec;   /* the record given last; owns its path */
 	struct thread *threads;     /* hash table */

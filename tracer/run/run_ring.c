@@ -243,6 +243,9 @@ static void on_path(void *arg, const struct iot_path *p)
 	else if (filesums_is_named(r->filesums, rec->id))
 		return; /* named by the other ring, which was read before */
 	run_file(r, rec);
+	rec = detect_told(r->detect);
+	if (rec)
+		run_file(r, rec);
 }
 
 /* - */
