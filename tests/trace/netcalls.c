@@ -3,7 +3,6 @@
  * in a process that has the name of its part: n_tcp, n_tcpsrv, n_fail, n_udp, n_v6, n_unix, n_poll,
  * n_later.
  */
-#define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +21,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define TIMES(n) for (int i_ = 0; i_ < (n); i_++)
+#define NAME_(line) i_##line
+#define NAME(line) NAME_(line)
+#define TIMES(n) for (int NAME(__LINE__) = 0; NAME(__LINE__) < (n); NAME(__LINE__)++)
 static char buf[65536];
 static struct sockaddr_in at; /* of the server */
 

@@ -6,7 +6,6 @@
  * sequential: reads the file; drop: posix_fadvise(DONTNEED); truncate: to N pages; unlink; load,
  * store: touches N pages of a mapping; cached: pages of the file in the cache.
  */
-#define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
