@@ -88,6 +88,7 @@ struct run {
 	u64 least_dirty, least_ns;
 	u64 events;
 	struct call_path *call_paths; /* run_paths.c */
+	struct path_ops *path_ops;
 	struct iot_event *batch;
 	size_t n_batch;
 	/* ended processes; the first n_due are given after the next look into the ring */
@@ -161,6 +162,8 @@ void run_row(void *run, const struct iot_proc *, const struct rec_process *);
 
 /* Takes one path of a call from the ring. */
 void run_call_path(void *run, const struct iot_call_path *);
+/* Notes an event: a measured operation of the VFS gets the paths of its call. */
+void run_path_op(struct run *, const struct iot_event *);
 void run_free_paths(struct run *);
 
 /* --- which events are given, with --system (run_early.c) --- */

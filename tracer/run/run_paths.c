@@ -17,6 +17,15 @@ struct call_path {
 };
 
 #define PATHS_WAIT 65536        /* threads inside such a call, at most */
+#define CALL_OPS 8              /* operations of the VFS in one call that get its paths */
+
+/* Measured operations of the VFS in a call by path. Its paths come when it returns. */
+struct path_ops {
+	u32 tid;                /* the key */
+	UT_hash_handle hh;
+	u32 n;
+	u64 ts_ns[CALL_OPS];    /* iot_event.ts_ns of the last ones; number i is at i % CALL_OPS */
+};
 
 static void drop_texts(struct call_path *p)
 {
@@ -33,12 +42,79 @@ static void drop_call(struct run *r, struct call_path *c)
 	free(c);
 }
 
+static void drop_ops(struct run *r, struct path_ops *o)
+{
+	HASH_DEL(r->path_ops, o);
+	free(o);
+}
+
 void run_free_paths(struct run *r)
 {
 	struct call_path *p, *next;
+	struct path_ops *o, *next_ops;
 
 	HASH_ITER(hh, r->call_paths, p, next)
 		drop_call(r, p);
+	HASH_ITER(hh, r->path_ops, o, next_ops)
+		drop_ops(r, o);
+}
+
+/* True for operations on names. Others know their file. */
+static bool is_by_name(u8 kind)
+{
+	switch (kind) {
+	case KIND_VFS_OPEN:
+	case KIND_VFS_GETATTR:
+	case KIND_VFS_SETATTR:
+	case KIND_VFS_CHDIR:
+	case KIND_VFS_UNLINK:
+	case KIND_VFS_TRUNCATE:
+	case KIND_VFS_RENAME:
+	case KIND_VFS_MKDIR:
+	case KIND_VFS_RMDIR:
+	case KIND_VFS_LINK:
+	case KIND_VFS_SYMLINK:
+	case KIND_VFS_MKNOD:
+	case KIND_VFS_GETXATTR:
+	case KIND_VFS_SETXATTR:
+	case KIND_VFS_ACCESS:
+		return true;
+	}
+	return false;
+}
+
+void run_path_op(struct run *r, const struct iot_event *e)
+{
+	struct path_ops *o;
+
+	if (!is_by_name(e->kind) || e->sub == SUB_KERNEL)
+		return;
+	HASH_FIND(hh, r->path_ops, &e->tid, sizeof(e->tid), o);
+	if (!o && HASH_COUNT(r->path_ops) == PATHS_WAIT)
+		drop_ops(r, r->path_ops);
+	if (!o && (o = calloc(1, sizeof(*o)))) {
+		o->tid = e->tid;
+		HASH_ADD(hh, r->path_ops, tid, sizeof(o->tid), o);
+	}
+	if (o)
+		o->ts_ns[o->n++ % CALL_OPS] = e->ts_ns;
+}
+
+/* The operations that the thread has done since its call began were given the paths of the call. */
+static void give_ops(struct run *r, const struct rec_event_path *call)
+{
+	struct rec_event_path rec = *call;
+	struct path_ops *o;
+
+	HASH_FIND(hh, r->path_ops, &call->tid, sizeof(o->tid), o);
+	if (!o)
+		return;
+	for (u32 i = 0; i < o->n && i < CALL_OPS; i++) {
+		rec.ts_ns = o->ts_ns[i];
+		if (rec.ts_ns > call->ts_ns)
+			take_error(r, r->sink->record(r->sink, REC_event_path, &rec));
+	}
+	drop_ops(r, o);
 }
 
 /* Removes empty components and "." from a path, in place: they change nothing. ".." stays, since
@@ -117,10 +193,11 @@ void run_call_path(void *arg, const struct iot_call_path *p)
 	struct run *r = arg;
 	struct call_path *c = find_paths(r, p);
 	struct rec_event_path rec = { .tid = p->tid };
-	u32 layer = 1u << (p->what & PATH_REQUEST ? LAYER_URING : LAYER_SYSCALL);
+	bool request = p->what & PATH_REQUEST;
+	u32 wanted = request ? 1u << LAYER_URING : 1u << LAYER_SYSCALL | 1u << LAYER_VFS;
 	size_t which = p->what & PATH_FIRST ? 0 : p->what & PATH_SECOND ? 1 : 2;
 
-	if (!c || (r->opts->layers && !(r->opts->layers & layer)))
+	if (!c || (r->opts->layers && !(r->opts->layers & wanted)))
 		return;
 	free(c->text[which]);
 	c->text[which] = path_text(p);
@@ -130,6 +207,9 @@ void run_call_path(void *arg, const struct iot_call_path *p)
 	rec.path = c->text[0];
 	rec.path2 = c->text[1];
 	rec.name = c->text[2];
-	take_error(r, r->sink->record(r->sink, REC_event_path, &rec));
+	if (request || run_keeps(r, KIND_OPEN))
+		take_error(r, r->sink->record(r->sink, REC_event_path, &rec));
+	if (!request)
+		give_ops(r, &rec);
 	drop_call(r, c);
 }

@@ -22,6 +22,7 @@ static void on_event(void *arg, const struct iot_event *e)
 	detect_event(r->detect, own);
 	if (!run_keeps(r, own->kind))
 		return;
+	run_path_op(r, own);
 	if (only_some_events(&r->opts->only) && !run_chooses(r, own, &later)) {
 		if (later)
 			run_wait_file(r, own);
