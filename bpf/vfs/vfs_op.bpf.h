@@ -125,22 +125,28 @@ static __always_inline bool vfs_in_msync(struct task_struct *t)
 	       call_row(regs_nr(current_regs()))->kind == KIND_MSYNC;
 }
 
-static __always_inline void vfs_inode(struct vfs_frame *f, u64 inode)
+/* Fills in the file and its device; returns its type. */
+static __always_inline u8 vfs_inode(struct vfs_frame *f, u64 inode)
 {
 	struct inode *i = (struct inode *)inode;
 	u64 sb = POINTER_AT(i, struct inode, i_sb);
+	u8 type = type_of(inode_mode(i), NUMBER_AT(sb, struct super_block, s_magic));
 
-	f->sub = type_of(inode_mode(i), NUMBER_AT(sb, struct super_block, s_magic));
-	f->dev = f->sub == SUB_FT_BLK ? NUMBER_AT(i, struct inode, i_rdev) :
+	f->dev = type == SUB_FT_BLK ? NUMBER_AT(i, struct inode, i_rdev) :
 		 NUMBER_AT(sb, struct super_block, s_dev);
-	if (is_storage(f->sub))
+	if (is_storage(type))
 		f->file = file_number_at(inode, true);
+	return type;
 }
 
+/* A name that is made has no file yet. */
 static __always_inline void vfs_dentry(struct vfs_frame *f, u64 dentry)
 {
 	u64 sb = dentry ? POINTER_AT(dentry, struct dentry, d_sb) : 0;
+	u64 inode = sb ? POINTER_AT(dentry, struct dentry, d_inode) : 0;
 
+	if (inode)
+		vfs_inode(f, inode);
 	if (sb)
 		f->dev = NUMBER_AT(sb, struct super_block, s_dev);
 }
@@ -161,7 +167,7 @@ static __always_inline bool vfs_file(struct vfs_frame *f, u64 object, u64 iter)
 	case VFS_FROM_FILE:
 		if (!object)
 			return false;
-		vfs_inode(f, POINTER_AT(object, struct file, f_inode));
+		f->sub = vfs_inode(f, POINTER_AT(object, struct file, f_inode));
 		return !vfs_moves(f->kind) || is_storage(f->sub);
 	case VFS_FROM_PATH:
 	case VFS_FROM_VOID_PATH:
@@ -335,7 +341,7 @@ static __always_inline bool vfs_returned(struct vfs_frame *f, s64 ret)
 	if (f->from != VFS_FROM_RETURN || vfs_failed(ret))
 		return true;
 	if (ret)
-		vfs_inode(f, POINTER_AT(ret, struct file, f_inode));
+		f->sub = vfs_inode(f, POINTER_AT(ret, struct file, f_inode));
 	return ret;
 }
 

@@ -54,7 +54,7 @@ hostile() {
 	same "names of the VFS" "$(python3 back.py VFS_RENAME)" "$(cat ledger)"
 	derived=DERIVED
 	[ -n "$(sql "SELECT 1 FROM probe WHERE name = 'vfs__derived'")" ] || derived=-
-	same "columns before them" "$(awk '$3 == "VFS_RENAME" && / -> / { print $2, $4, $5, $7, $8, $9 }' out.txt | sort -u)" "OS 0 0 python3 [META] $derived"
+	same "columns before them" "$(awk '$3 == "VFS_RENAME" && / -> / { print $2, $4, $5, $7, $8, $9 == "DERIVED" ? $9 : "-" }' out.txt | sort -u)" "OS 0 0 python3 [META] $derived"
 	words_are_columns
 }
 
@@ -69,7 +69,7 @@ hostile() {
 		"$(sql "SELECT replace(owner_comm, ' ', '_') FROM v_event WHERE layer = 'syscall' AND owner > 2 AND (bytes = 0 AND (dir NOT IN ('r', 'w') OR sub IN ('regular', 'blockdev')) OR dir = 'o')" | sort | uniq -c)"
 	# each operation of the VFS has a line, as the report counts them; so have those that no call asked for
 	"$analyze" operations "$store" --format tsv > operations
-	"$analyze" operations "$store" --table kernel --format tsv > apart
+	"$analyze" operations "$store" --table kernel --format tsv | grep -v '^other processes\|^unattributed' > apart
 	awk -F'\t' 'FNR == 1 { for (i = 1; i <= NF; i++) at[$i] = i } $at["ops"] + 0 > 0 { n[$at["operation"]] += $at["ops"] } END { for (k in n) print k, n[k] }' operations apart |
 		sort > counted
 	[ -s counted ] || fail "the report has no operations: $(cat operations)"
