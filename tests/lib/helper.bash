@@ -65,6 +65,10 @@ between() { # WHAT GOT LOW HIGH (reals)
 		fail "$1: got '$2', wanted $3 to $4"
 }
 
+# Pages of files that the kernel had taken back and that were read again, in the whole machine. Some machines take back pages at any time, of
+# files that were just read, too: a test that needs a page to stay tries again where it was missed and this number rose.
+refaults() { awk '$1 == "workingset_refault_file" { print $2 }' /proc/vmstat; }
+
 # Messages, without the one that a machine under load adds to those of a run with -q.
 messages() { # FILE
 	sed '/^iot-trace: recording, attached in /d' "$1"

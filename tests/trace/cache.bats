@@ -56,10 +56,14 @@ whole() { # COMMAND...
 
 @test "guest: 1009 random cold reads are 1009 misses, 0 hits; again, 1009 hits" {
 	body() {
-		cold_file "$IOT_MNT/file" 16381
 		ln -s "$pages" cold
 		ln -s "$pages" warm
-		whole sh -ec './cold cold "$1" 1009; ./warm warm "$1" 1009' sh "$IOT_MNT/file"
+		for _ in 1 2 3 4 5; do
+			cold_file "$IOT_MNT/file" 16381
+			before=$(refaults)
+			whole sh -ec './cold cold "$1" 1009; ./warm warm "$1" 1009' sh "$IOT_MNT/file"
+			[ "$(counted warm miss)" != "0 0" ] && [ "$(refaults)" != "$before" ] || break
+		done
 		same "missed, cold" "$(counted cold miss)" "1009 1009"
 		same "hits, cold" "$(counted cold hit)" "0 0"
 		same "missed, warm" "$(counted warm miss)" "0 0"

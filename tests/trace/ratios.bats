@@ -77,15 +77,19 @@ cold_file() {
 		reads 0.000 --pattern rand --size 4096 --count 100
 	}
 	reads() { # HIT_RATIO OPTIONS
-		local hit=$1
+		local hit=$1 before
 		shift
-		traced -- "$io" --api pread --file "$IOT_MNT/f" "$@" >/dev/null
+		for _ in 1 2 3 4 5; do
+			rm -f "$store"*
+			before=$(refaults)
+			traced -- "$io" --api pread --file "$IOT_MNT/f" "$@" >/dev/null
+			[ "$(ratio iot-io hit_ratio value | head -n 1)" != "$hit" ] && [ "$(refaults)" != "$before" ] || break
+		done
 		missed=$(ratio iot-io hit_ratio numerator | head -n 1)
 		same "$*" "$(ratio iot-io hit_ratio value | head -n 1) $(ratio iot-io hit_ratio bound | head -n 1)" "$hit exact"
 		# the device says so too, but for what was read ahead and not used
 		same "$*: from the device" "$(total bytes "kind = 'block_read' AND cause IN ('data', 'readahead') AND comm = 'iot-io' AND dev = '$IOT_DEVNO'")" \
 			"$((missed + $(of readahead iot-io regular) - $(of readahead_used iot-io regular)))"
-		rm "$store"*
 	}
 	with_fs ext4 64M -- body
 }
