@@ -248,11 +248,14 @@ static __always_inline struct folio *buffer_folio(struct buffer_head *b)
 	return page_folio((struct page *)POINTER_AT(b, struct buffer_head___page, b_page));
 }
 
-/* The offset of a buffer in its file. */
+/* The offset of a buffer in its file. To 7.2, b_data itself is an address of memory, also in sums of
+ * it. */
 static __always_inline u64 buffer_offset(struct buffer_head *b, struct folio *f)
 {
+	u64 data = POINTER_AT(b, struct buffer_head, b_data);
+
 	return ((u64)NUMBER_AT(f, struct folio, index) << PAGE_SHIFT) +
-	       ((u64)b->b_data & ((folio_pages(f) << PAGE_SHIFT) - 1));
+	       (data & ((folio_pages(f) << PAGE_SHIFT) - 1));
 }
 
 /* A block of a device is dirtied. A checkpoint writes buffers and leaves their folio dirty, so no
