@@ -248,8 +248,7 @@ static __always_inline struct folio *buffer_folio(struct buffer_head *b)
 	return page_folio((struct page *)POINTER_AT(b, struct buffer_head___page, b_page));
 }
 
-/* The offset of a buffer in its file. To 7.2, b_data itself is an address of memory, also in sums of
- * it. */
+/* The offset of a buffer in its file. To 7.2 b_data itself is an address of memory, in sums too. */
 static __always_inline u64 buffer_offset(struct buffer_head *b, struct folio *f)
 {
 	u64 data = POINTER_AT(b, struct buffer_head, b_data);

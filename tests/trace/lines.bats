@@ -74,7 +74,10 @@ hostile() {
 		sort > counted
 	[ -s counted ] || fail "the report has no operations: $(cat operations)"
 	awk '$2 == "OS" { n[tolower($3)]++ } END { for (k in n) print k, n[k] }' out.txt | sed 's/^vfs_release/vfs_close/' | sort > lines
-	same "operations" "$(grep -v "^vfs_read \|^vfs_write " lines)" "$(grep -v "^vfs_read \|^vfs_write " counted)"
+	left='^vfs_read \|^vfs_write '
+	# the report has the opens and closes of files; measured ones of pipes and devices have lines, too
+	[ -n "$(sql "SELECT 1 FROM probe WHERE name = 'vfs__derived'")" ] || left+='\|^vfs_open \|^vfs_close '
+	same "operations" "$(grep -v "$left" lines)" "$(grep -v "$left" counted)"
 }
 
 @test "the users' own sums are the same when layers are traced whole" {
