@@ -57,6 +57,24 @@ equal() { # MECHANISM
 
 @test "in a guest each of 30 operations has as many, and as many bytes, as were made" { each equal; }
 
+named() { # MECHANISM
+	same "$1: operations with a path, with a second one" "$(of "$1" paths)" "vfs_access 3 0
+vfs_chdir 34 0
+vfs_getattr 59 0
+vfs_link 47 47
+vfs_mkdir 41 0
+vfs_mknod 7 0
+vfs_rename 37 37
+vfs_rmdir 31 0
+vfs_setattr 36 0
+vfs_setxattr 20 0
+vfs_symlink 53 53
+vfs_truncate 42 0
+vfs_unlink 43 0"
+}
+
+@test "in a guest measured operations on names have the paths of their calls" { each named; }
+
 asked() { # MECHANISM
 	same "$1: libaio and io_uring" "$(of "$1" 'asked fio')" "vfs_dio_write 78 319488
 vfs_write 78 319488"
