@@ -31,10 +31,17 @@ late() { # SECONDS
 	"$analyze" verify run.sqlite >verify.txt || fail "$(grep MISMATCH verify.txt)"
 }
 
+# The events of 2.5 s of the whole machine wait: others may push out some, which the run says.
+said_late() { sql "SELECT COUNT(*) FROM lost WHERE n > 0 AND effect = 'owner' AND what LIKE 'done long before%'"; }
+
 @test "a process recognised 2.5 s after its first write has that in S, T, D, W and B" {
 	body() {
-		late 2.5
 		store=run.sqlite
+		for _ in 1 2 3 4 5; do
+			rm -f "$IOT_MNT"/{plain,a.db} run.sqlite*
+			late 2.5
+			[ "$(said_late)" -gt 0 ] || break
+		done
 		file="f.path = '$IOT_MNT/plain'"
 		same "T, D, W" "$(sql "SELECT SUM(l.touched), SUM(l.dirtied), SUM(l.written) FROM ledger l JOIN file f ON f.id = l.file WHERE $file")" "9437184 9437184 9437184"
 		"$analyze" files run.sqlite --table files --where 'path~/plain' --format csv >files.csv
@@ -48,7 +55,7 @@ late() { # SECONDS
 	body() {
 		late 8
 		store=run.sqlite
-		same "losses" "$(sql "SELECT COUNT(*) FROM lost WHERE n > 0 AND effect = 'owner' AND what LIKE 'done long before%'")" 1
+		same "losses" "$(said_late)" 1
 		[[ $("$analyze" run.sqlite) != *"missing   nothing"* ]]
 	}
 	with_fs ext4 64M -- body
