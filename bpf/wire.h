@@ -228,7 +228,8 @@ struct iot_call_path {
 	u64 ts_ns;
 	u32 what;
 	u32 len;               /* bytes of the text, with its NUL; 0: none */
-	/* as a path of a file; the text follows its last byte in use */
+	/* the folder, as a path of a file, and the process (user); the text follows its last byte
+	 * in use */
 	struct iot_path base;
 	char rest[8192 - sizeof(((struct iot_path *)0)->buf)];
 };

@@ -192,6 +192,7 @@ __noinline int whole_send(struct task_ctx *c, u64 text, s32 fd, u32 what)
 	}
 	p->tid = current_thread();
 	p->ts_ns = c->op.ts_ns;
+	p->base.user = c->proc;
 	p->base.parts = p->base.len = p->base.whole = 0;
 	if (first < 0)
 		what |= PATH_UNREAD;

@@ -401,6 +401,24 @@ static __always_inline u64 inode_itself(struct inode *i)
 	return POINTER_AT(POINTER_AT(i, struct inode, i_mapping), struct address_space, host);
 }
 
+static __always_inline void file_key_of(struct file_key *k, struct inode *i)
+{
+	k->dev = inode_dev(i);
+	k->ino = inode_number(i);
+	k->gen = inode_generation(i);
+}
+
+/* The id of a file that has one; 0: it has none. */
+static __always_inline u32 file_known_at(u64 inode)
+{
+	struct file_key k = {};
+	struct file_entry *e;
+
+	file_key_of(&k, (struct inode *)inode);
+	e = bpf_map_lookup_elem(&files, &k);
+	return e ? e->id : 0;
+}
+
 /* The id of a file, made at first sight, and reported then unless the caller does; 0 when the table
  * is full. A file that was not used for long gets another id when it is used again. Takes a struct
  * inode by its address. Global: verified once. */
@@ -413,9 +431,7 @@ __noinline u32 file_number_at(u64 inode, u32 tell)
 
 	if (!s || !i)
 		return 0;
-	k.dev = inode_dev(i);
-	k.ino = inode_number(i);
-	k.gen = inode_generation(i);
+	file_key_of(&k, i);
 	old = bpf_map_lookup_elem(&files, &k);
 	if (old)
 		return old->id;

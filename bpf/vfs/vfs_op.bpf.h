@@ -125,8 +125,9 @@ static __always_inline bool vfs_in_msync(struct task_struct *t)
 	       call_row(regs_nr(current_regs()))->kind == KIND_MSYNC;
 }
 
-/* Fills in the file and its device; returns its type. */
-static __always_inline u8 vfs_inode(struct vfs_frame *f, u64 inode)
+/* Fills in the file and its device; returns its type. used: not only looked up by its name, which
+ * gives no file a number: there may be a million in a folder. */
+static __always_inline u8 vfs_inode(struct vfs_frame *f, u64 inode, bool used)
 {
 	struct inode *i = (struct inode *)inode;
 	u64 sb = POINTER_AT(i, struct inode, i_sb);
@@ -135,7 +136,7 @@ static __always_inline u8 vfs_inode(struct vfs_frame *f, u64 inode)
 	f->dev = type == SUB_FT_BLK ? NUMBER_AT(i, struct inode, i_rdev) :
 		 NUMBER_AT(sb, struct super_block, s_dev);
 	if (is_storage(type))
-		f->file = file_number_at(inode, true);
+		f->file = used ? file_number_at(inode, true) : file_known_at(inode);
 	return type;
 }
 
@@ -146,7 +147,7 @@ static __always_inline void vfs_dentry(struct vfs_frame *f, u64 dentry)
 	u64 inode = sb ? POINTER_AT(dentry, struct dentry, d_inode) : 0;
 
 	if (inode)
-		vfs_inode(f, inode);
+		vfs_inode(f, inode, false);
 	if (sb)
 		f->dev = NUMBER_AT(sb, struct super_block, s_dev);
 }
@@ -167,7 +168,7 @@ static __always_inline bool vfs_file(struct vfs_frame *f, u64 object, u64 iter)
 	case VFS_FROM_FILE:
 		if (!object)
 			return false;
-		f->sub = vfs_inode(f, POINTER_AT(object, struct file, f_inode));
+		f->sub = vfs_inode(f, POINTER_AT(object, struct file, f_inode), true);
 		return !vfs_moves(f->kind) || is_storage(f->sub);
 	case VFS_FROM_PATH:
 	case VFS_FROM_VOID_PATH:
@@ -341,7 +342,7 @@ static __always_inline bool vfs_returned(struct vfs_frame *f, s64 ret)
 	if (f->from != VFS_FROM_RETURN || vfs_failed(ret))
 		return true;
 	if (ret)
-		f->sub = vfs_inode(f, POINTER_AT(ret, struct file, f_inode));
+		f->sub = vfs_inode(f, POINTER_AT(ret, struct file, f_inode), true);
 	return ret;
 }
 

@@ -229,3 +229,17 @@ for i in range(10):
 	traced --settle none -- bash -c "rmdir dir?; $(declare -f thirty_two); thirty_two"
 	same "of a default run" "$(q "SELECT n FROM lost JOIN r ON r.run = lost.run WHERE what = '32-bit system call not among the operations'")" 0
 }
+
+@test "vfs: with --system paths of calls of other processes are not recorded" {
+	need sqlite3 sqlite3
+	"$trace" --system sqlite --layers default,vfs --settle none -o "$store" -d 300 2>said &
+	tracer=$!
+	wait_for grep -q recording said
+	for _ in 1 2 3 4 5; do mkdir stranger; rmdir stranger; done
+	sqlite3 t.db "CREATE TABLE a(b)"
+	kill -INT "$tracer"
+	wait "$tracer"
+	same "paths of strangers" "$(sql "SELECT COUNT(*) FROM event_path WHERE path LIKE '%/stranger'")" 0
+	same "without an event" "$(sql "SELECT COUNT(*) FROM event_path x WHERE NOT EXISTS (SELECT 1 FROM event e WHERE e.ts_ns = x.ts_ns AND e.tid = x.tid)")" 0
+	[ "$(sql "SELECT COUNT(*) FROM event_path")" -gt 0 ]
+}

@@ -207,6 +207,10 @@ void run_call_path(void *arg, const struct iot_call_path *p)
 	rec.path = c->text[0];
 	rec.path2 = c->text[1];
 	rec.name = c->text[2];
+	if (r->opts->system && !process_table_wants(r->processes, p->base.user)) {
+		drop_call(r, c); /* not what others do */
+		return;
+	}
 	if (request || run_keeps(r, KIND_OPEN))
 		take_error(r, r->sink->record(r->sink, REC_event_path, &rec));
 	if (!request)
